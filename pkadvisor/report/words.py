@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.certainty.cost_intervals import SHARE
 from pkadvisor.design.choice.goals import loss
+from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.cost.buckets import writes_row
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.keys.key_columns import tellers
@@ -23,9 +23,6 @@ from pkadvisor.lazy import pl
 from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged
 
 
 def sampling_of(judged: Judged) -> str:

@@ -6,8 +6,12 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.certainty.flips import nearest_turning
+from pkadvisor.design.choice.sections import Judged, Section, sections_of
+from pkadvisor.design.choice.several_kinds.judge_tables import Judgement, judge_tables
+from pkadvisor.design.cost.budgets import parse_budgets
+from pkadvisor.design.evidence.grounds import with_guesses
 from pkadvisor.documents.analysis import AnalysisDocument, AnalysisSetting
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import (
@@ -20,13 +24,11 @@ from pkadvisor.inputs import (
     with_total,
 )
 from pkadvisor.limits import Limits, load_limits
+from pkadvisor.observe.design_file.declaration import skeleton
 from pkadvisor.observe.workload import Basis
 from pkadvisor.progress import Progress
+from pkadvisor.report.documents.result import build_result
 from pkadvisor.toml_file import TomlFile
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged, Section
-    from pkadvisor.design.choice.several_kinds.judge_tables import Judgement
 
 _NO_WORKLOAD = "there is no workload: without queries and rates no key can be preferred"
 
@@ -47,11 +49,6 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> AnalysisDocument:
 
 def judged(request: AnalyzeRequest, progress: Progress) -> Analysis:
     """The answer for all tables of the data, logs and design files of a request; errors as ``analyze`` has them."""
-    from pkadvisor.design.choice.sections import sections_of
-    from pkadvisor.design.choice.several_kinds.judge_tables import judge_tables
-    from pkadvisor.design.cost.budgets import parse_budgets
-    from pkadvisor.design.evidence.grounds import with_guesses
-
     limits = load_limits(*request.limits)
     if not (request.data or request.logs or request.design or request.profiles):
         raise UsageError("nothing to analyse", fix="give data files, --log FILE, --design FILE or --sample NAME")
@@ -73,8 +70,6 @@ def judged(request: AnalyzeRequest, progress: Progress) -> Analysis:
 
 def result_of(analysis: Analysis, request: AnalyzeRequest) -> AnalysisDocument:
     """The document of an analysis, as ``redact`` and ``top`` of the request shape it."""
-    from pkadvisor.report.documents.result import build_result
-
     return build_result(
         analysis.answer.judged,
         arranged=analysis.answer.arranged,
@@ -127,8 +122,6 @@ def _settings(request: AnalyzeRequest) -> AnalysisSetting:
 
 def with_turning(judged: Judged) -> Judged:
     """With what would put another scheme before the recommended one."""
-    from pkadvisor.design.choice.certainty.flips import nearest_turning
-
     if judged.advice is None or judged.bench is None:
         return judged
     return replace(judged, turning=nearest_turning(judged.ranking(), judged.bench, kept=judged.advice.in_place))
@@ -136,8 +129,6 @@ def with_turning(judged: Judged) -> Judged:
 
 def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: str) -> None:
     """Without any rate nothing can be weighed: exit 2 with a draft, or a skeleton, of what to declare."""
-    from pkadvisor.observe.design_file.declaration import skeleton
-
     classes = [c for j in judged for c in j.workload.classes]
     if any(c.rate.mean_per_s > 0 for c in classes):
         return

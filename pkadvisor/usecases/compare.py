@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
 from pkadvisor import __version__
+from pkadvisor.design.choice.judge import prepared
+from pkadvisor.design.choice.list_classes import without_list_rows
+from pkadvisor.design.choice.sections import Section, declared_keys
+from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, price, together
+from pkadvisor.design.choice.shared import with_shared_keys
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_inputs import AnalysisGround
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisFullScheme
@@ -34,16 +39,15 @@ from pkadvisor.files import ordinary
 from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
 from pkadvisor.limits import load_limits
 from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.observe.data.digests import FileDigest, digest_of
+from pkadvisor.observe.design_file.declaration import Declaration
+from pkadvisor.observe.design_file.read_declaration import load_declaration
 from pkadvisor.progress import Progress
 from pkadvisor.report.documents.scheme_document import full_scheme
 from pkadvisor.report.documents.stored import load_stored, scheme_text
 from pkadvisor.report.documents.values import Shown
+from pkadvisor.report.summary.figures import first_break
 from pkadvisor.usecases.score import grounds_of_figures
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Section
-    from pkadvisor.observe.data.digests import FileDigest
-    from pkadvisor.observe.design_file.declaration import Declaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,6 @@ def compare_stored(old: str, new: str) -> ComparisonDocument:
 def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progress) -> ComparisonDocument:
     """The keys of two designs under the same data and the same workload: that of the log, else of the new design, else
     of the old one."""
-    from pkadvisor.observe.design_file.read_declaration import load_declaration
-
     declared = {path: load_declaration(path) for path in (old, new)}
     works = next((p for p in (new, old) if any(t.workload.classes for t in declared[p].tables)), new)
     sections = read_sections(replace(request, design=works), progress)
@@ -92,8 +94,6 @@ def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progr
 
 def _digests(files: Sequence[tuple[str, str]]) -> list[ComparisonFile]:
     """What was compared, by its content."""
-    from pkadvisor.observe.data.digests import digest_of
-
     return [_digest(digest_of(role, path)) for role, path in files]
 
 
@@ -119,12 +119,6 @@ def _priced_side(
     request: AnalyzeRequest, sections: Sequence[tuple[Section, Dataset | None]], declaration: Declaration, path: str
 ) -> Side:
     """The priced keys of one design, by table and kind, on the data and workload of the sections."""
-    from pkadvisor.design.choice.judge import prepared
-    from pkadvisor.design.choice.list_classes import without_list_rows
-    from pkadvisor.design.choice.sections import declared_keys
-    from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, price, together
-    from pkadvisor.design.choice.shared import with_shared_keys
-
     limits = load_limits(*request.limits)
     side = Side(Path(path).name, {}, {})
     without, given = list[str](), list[GivenKeys]()
@@ -211,8 +205,6 @@ def _comparison(
 
 def _cause(scheme: AnalysisFullScheme | None) -> str | None:
     """The limit that keys reach first, whatever grows."""
-    from pkadvisor.report.summary.figures import first_break
-
     first = None if scheme is None else first_break(scheme)
     return None if first is None else first.cause
 

@@ -8,10 +8,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace as replace_members
 
+from pkadvisor.design.choice.bench_of_section import bench_for
+from pkadvisor.design.choice.checked_classes import check_classes
+from pkadvisor.design.choice.judge import judge, keys_as_given
+from pkadvisor.design.choice.list_classes import of_one_value, with_values_asked
+from pkadvisor.design.choice.sections import Judged, Section, observed
+from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
+from pkadvisor.design.choice.several_kinds.kinds import Arranged, bonds_of
+from pkadvisor.design.choice.shared import with_shared_keys
+from pkadvisor.design.cost.explain import Explained, explain
+from pkadvisor.design.cost.key_findings import key_remarks
+from pkadvisor.design.keys.candidate_file import parse_candidate
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.key_terms import KeysThemselves, shown_filter
+from pkadvisor.design.keys.scheme import KeyScheme, multi_valued
+from pkadvisor.design.load.estimates import Bench, Budget, Remark, Violation
 from pkadvisor.documents.explanation import (
     ExplanationAsked,
     ExplanationKeyPart,
@@ -23,17 +38,11 @@ from pkadvisor.documents.part import word
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import Limits, load_limits
+from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.observe.workload import QueryClass, Workload
 from pkadvisor.progress import Progress
 from pkadvisor.table.edm import KEYS, EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged, Section
-    from pkadvisor.design.choice.several_kinds.kinds import Arranged
-    from pkadvisor.design.cost.explain import Explained
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Bench, Budget, Remark, Violation
-    from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.workload import QueryClass, Workload
+from pkadvisor.table.odata import format_filter
 
 DOCUMENT: Final = "pkadvisor explanation"
 SCHEMA_VERSION: Final = 1
@@ -45,14 +54,6 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
 
     Raises UsageError for a name or a scheme that does not exist.
     """
-    from pkadvisor.design.choice.bench_of_section import bench_for
-    from pkadvisor.design.choice.checked_classes import check_classes
-    from pkadvisor.design.choice.list_classes import of_one_value, with_values_asked
-    from pkadvisor.design.cost.explain import explain
-    from pkadvisor.design.keys.conditions import conditions
-    from pkadvisor.design.keys.key_terms import KeysThemselves
-    from pkadvisor.design.keys.scheme import multi_valued
-
     sections = read_sections(request, progress)
     section, dataset, workload, current, query = _section_of(sections, name)
     if section.data is not None:
@@ -96,9 +97,7 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
 
 def _warnings(section: Section, scheme: KeyScheme, bench: Bench, *, redact: bool) -> list[str]:
     """What is wrong with the keys themselves: rows that share one, lengths, widths, separators."""
-    from pkadvisor.design.choice.shared import with_shared_keys
     from pkadvisor.design.cost.cost import estimate
-    from pkadvisor.design.cost.key_findings import key_remarks
 
     bench = with_shared_keys(bench, section, (scheme,))
     broken = [v for v in estimate(scheme, bench).violations if v.code in ("not-unique", "key-too-long")]
@@ -110,8 +109,6 @@ def _section_of(
     sections: Sequence[tuple[Section, Dataset | None]], name: str
 ) -> tuple[Section, Dataset | None, Workload, KeyScheme | None, QueryClass]:
     """The section whose workload has a class of that name, or the only class that the name begins or is a word of."""
-    from pkadvisor.design.choice.sections import observed
-
     known: list[tuple[Section, Dataset | None, Workload, KeyScheme | None, QueryClass]] = []
     wanted = name.lower()
     for section, dataset in sections:
@@ -146,9 +143,6 @@ def _scheme(
     progress: Progress,
 ) -> tuple[str, KeyScheme]:
     """(what to call it, the scheme) that a query is explained under."""
-    from pkadvisor.design.choice.judge import keys_as_given
-    from pkadvisor.design.keys.candidate_file import parse_candidate
-
     if which is not None and "|" in which:
         types = section.data.types if section.data is not None else declared_types(section)
         return "as given", parse_candidate(which).scheme(types)
@@ -166,7 +160,7 @@ def _scheme(
     rank = 1 if which in (None, RECOMMENDED) else _rank(str(which))
     progress.phase("search")
     limits = load_limits(*request.limits)
-    ranking = judged_among(section, sections, [()] * len(sections), limits, told=False)[0].ranking()
+    ranking = judged_among(section, sections, [()] * len(sections), limits, detailed=False)[0].ranking()
     if not ranking:
         raise UsageError("there is no workload to price keys with", where="--scheme", fix="declare queries with rates")
     if rank > len(ranking):
@@ -182,22 +176,18 @@ def judged_among(
     limits: Limits,
     budgets: tuple[Budget, ...] = (),
     *,
-    told: bool = True,
+    detailed: bool = True,
 ) -> tuple[Judged, Arranged | None]:
     """(a section as an analysis judges it, the arrangement of its table's kinds if there is one).
 
     The other kinds of its table are judged too where a transaction crosses them: together they may get other keys.
-    ``named`` are the schemes given for each of ``sections``; ``told`` as ``judge`` has it.
+    ``named`` are the schemes given for each of ``sections``; ``detailed`` as ``judge`` has it.
     """
-    from pkadvisor.design.choice.judge import judge
-    from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
-    from pkadvisor.design.choice.several_kinds.kinds import bonds_of
-
     known = {s.kind: s.data.types for s, _ in sections if s.table == section.table and s.kind and s.data is not None}
     bonds = bonds_of(section.declared.workload, known) if section.declared is not None and section.kind else ()
     joined = any(set(bond.kinds) <= known.keys() for bond in bonds)
     judged = [
-        judge(each, limits, dataset, named=schemes, budgets=budgets, told=told)
+        judge(each, limits, dataset, named=schemes, budgets=budgets, detailed=detailed)
         for (each, dataset), schemes in zip(sections, named, strict=True)
         if each is section or (joined and each.table == section.table and each.kind in known)
     ]
@@ -214,9 +204,6 @@ def _rank(text: str) -> int:
 
 
 def _query_document(explanation: Explained, label: str, section: Section) -> ExplanationQuery:
-    from pkadvisor.design.keys.key_terms import shown_filter
-    from pkadvisor.table.odata import format_filter
-
     query, plan, scheme = explanation.query, explanation.chosen, explanation.scheme
     key = list(scheme.each_key())[plan.via][0] if plan is not None else scheme.main
     return ExplanationQuery(

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import asdict
 from msgspec.structs import replace as replace_members
 
+from pkadvisor.design.choice.sections import Section, inferred, observed
+from pkadvisor.design.keys.infer.cut import key_text
+from pkadvisor.design.keys.infer.proof import read_part
+from pkadvisor.design.keys.infer.shapes import GUID_TEXT, classify
+from pkadvisor.design.keys.keyreader import reads
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.template import decoder, separators
+from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part
+from pkadvisor.design.load.keyfacts import forbidden_in
 from pkadvisor.documents.explanation import (
     ExplanationFit,
     ExplanationKey,
@@ -23,16 +32,9 @@ from pkadvisor.progress import Progress
 from pkadvisor.table.edm import KEYS, EdmType, format_ticks, utf16_key
 from pkadvisor.usecases.explain import DOCUMENT, SCHEMA_VERSION, declared_types
 
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Section
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.keys.transforms import Part
-
 
 def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> ExplanationKey:
     """One PartitionKey or RowKey taken apart: through the design's templates, else through its shape."""
-    from pkadvisor.design.load.keyfacts import forbidden_in
-
     fits: list[ExplanationFit] = []
     tried: list[str] = []
     section: Section | None = None
@@ -68,9 +70,6 @@ def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> Expl
 
 def _schemes(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Mapping[str, EdmType], KeyScheme]]:
     """The schemes of a design, or those that the keys in the data look like."""
-    from pkadvisor.design.choice.sections import inferred, observed
-    from pkadvisor.design.keys.scheme import KeyScheme
-
     if not (request.design or request.data or request.profiles or request.logs):
         return []
     out: list[tuple[Section, Mapping[str, EdmType], KeyScheme]] = []
@@ -99,10 +98,6 @@ def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
 
     ``exact`` says whether the template writes this very text for these values.
     """
-    from pkadvisor.design.keys.keyreader import reads
-    from pkadvisor.design.keys.template import decoder, separators
-    from pkadvisor.design.keys.transforms import Context
-
     known = {**_needed(parts), **types}
     context = Context(known, separators(parts))
     match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
@@ -129,9 +124,6 @@ def _needed(parts: tuple[Part, ...]) -> dict[str, EdmType]:
 
 def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, bool]:
     """(the value behind a piece, in words, whether the template would write the piece so)."""
-    from pkadvisor.design.keys.infer.proof import read_part
-    from pkadvisor.design.keys.transforms import MISSING
-
     names = ", ".join(part.properties)
     hashing = part.hashing
     if hashing is not None:
@@ -152,10 +144,6 @@ def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, boo
 
 def _shape(value: str) -> ExplanationShape | None:
     """What a lone key looks like: its pieces between separators, each by its own shape. A guess, and called one."""
-    from pkadvisor.design.keys.infer.cut import key_text
-    from pkadvisor.design.keys.infer.shapes import GUID_TEXT, classify
-    from pkadvisor.design.keys.transforms import Literal
-
     whole = classify([value]).certain or re.fullmatch(GUID_TEXT, value)
     pieces, between = ((value,), ()) if whole else key_text(value).masked
     parts: list[Part] = []
@@ -179,8 +167,6 @@ def _template(parts: tuple[Part, ...], *, redact: bool) -> str:
 
 def explain_keys(request: AnalyzeRequest, progress: Progress) -> ExplanationKeys:
     """The templates that the keys in the data look like, with the share of rows that each explains."""
-    from pkadvisor.design.choice.sections import inferred
-
     for section, _ in read_sections(request, progress, draft=False):
         if section.data is None or not set(KEYS) <= set(section.data.types):
             continue

@@ -7,10 +7,19 @@ hangs on what is assumed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
+from pkadvisor.design.choice.certainty.flips import turning
+from pkadvisor.design.choice.certainty.sensitivity import Sensitivity
+from pkadvisor.design.choice.goals import better, loss
+from pkadvisor.design.choice.sections import Judged, Section
+from pkadvisor.design.choice.several_kinds.kinds import Arranged
+from pkadvisor.design.cost.budgets import parse_budgets
+from pkadvisor.design.evidence.verdict import ranking_says
+from pkadvisor.design.keys.candidate_file import parse_candidate
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisFullScheme, AnalysisScheme
 from pkadvisor.documents.analysis_table import AnalysisTable
@@ -31,17 +40,12 @@ from pkadvisor.documents.part import word
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, named_schemes, read_sections
 from pkadvisor.limits import load_limits
+from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress
+from pkadvisor.report.documents.scheme_document import full_scheme
 from pkadvisor.report.documents.stored import load_stored, scheme_text
+from pkadvisor.report.documents.values import Shown, turning_words
 from pkadvisor.usecases.explain import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION, judged_among
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.certainty.sensitivity import Sensitivity
-    from pkadvisor.design.choice.sections import Judged, Section
-    from pkadvisor.design.choice.several_kinds.kinds import Arranged
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import CostEstimate
-    from pkadvisor.observe.data.dataset import Dataset
 
 RETRIED = 5
 """Schemes of the ranking that are priced again for each assumed number."""
@@ -122,8 +126,6 @@ def explain_scheme(
 
     Raises UsageError where there is no workload to price keys with, or no such scheme.
     """
-    from pkadvisor.design.cost.budgets import parse_budgets
-
     rank = rank_of(which) if which is not None else None
     sections = read_sections(request, progress)
     named = named_schemes(request, [section for section, _ in sections])
@@ -175,8 +177,6 @@ def _pick(
 
 
 def _written(section: Section, text: str | None) -> KeyScheme:
-    from pkadvisor.design.keys.candidate_file import parse_candidate
-
     assert section.data is not None and text is not None
     return parse_candidate(text).scheme(section.data.types)
 
@@ -184,12 +184,7 @@ def _written(section: Section, text: str | None) -> KeyScheme:
 def _priced(
     judged: Judged, arranged: Arranged | None, mine: CostEstimate, label: str, *, redact: bool
 ) -> ExplanationScheme:
-    from pkadvisor.design.choice.certainty.flips import turning
     from pkadvisor.design.choice.certainty.sensitivity import sensitivity
-    from pkadvisor.design.choice.goals import better, loss
-    from pkadvisor.design.evidence.verdict import ranking_says
-    from pkadvisor.report.documents.scheme_document import full_scheme
-    from pkadvisor.report.documents.values import Shown, turning_words
 
     advice, bench = judged.advice, judged.bench
     assert advice is not None and bench is not None

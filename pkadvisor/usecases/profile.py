@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.sections import observed, sections_of
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.rows.dependencies import dependencies
+from pkadvisor.design.rows.population import Population
+from pkadvisor.documents.profile import StoredProfile
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, data_of, declaration_of, documents_of, merged_documents, traffic_of
+from pkadvisor.observe.design_file.declaration import Declaration
+from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.observe.profile.profile import POSITION
+from pkadvisor.observe.profile.profile_file import ProfileDocument
+from pkadvisor.observe.profile.table_profiles import TableProfile, seed_of
 from pkadvisor.observe.workload import DrawBy, QueryClass, Workload
 from pkadvisor.progress import Progress
-
-if TYPE_CHECKING:
-    from pkadvisor.documents.profile import StoredProfile
-    from pkadvisor.observe.design_file.declaration import Declaration
-    from pkadvisor.observe.profile.data_profile import DataProfile
 
 
 def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> StoredProfile:
     """Data, logs and other profiles as one document."""
-    from pkadvisor.design.choice.sections import observed, sections_of
-    from pkadvisor.observe.profile.profile_file import ProfileDocument
-    from pkadvisor.observe.profile.table_profiles import TableProfile, seed_of
-
     if request.entities_total is not None:
         fix = "leave it out here and give it with 'advisor analyze --profile', or write it into the design file"
         raise UsageError("a profile holds what was read, not how much there is", where="--entities-total", fix=fix)
@@ -47,10 +47,6 @@ def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> Stor
 
 def _with_dependencies(data: DataProfile | None) -> DataProfile | None:
     """The data with the properties that are functions of others: hidden values no longer show that."""
-    from pkadvisor.design.rows.dependencies import dependencies
-    from pkadvisor.design.rows.population import Population
-    from pkadvisor.observe.profile.profile import POSITION
-
     if data is None:
         return None
     rows = Population(data.sample.sort(POSITION).drop(POSITION, "#hash"), data.types)
@@ -64,8 +60,6 @@ def _logged(workload: Workload) -> tuple[QueryClass, ...]:
 
 def _ordered(declaration: Declaration | None, logged: list[Workload]) -> frozenset[str]:
     """Properties whose order some query needs, declared or logged, so that a profile must keep their values."""
-    from pkadvisor.design.keys.conditions import conditions
-
     tables = declaration.tables if declaration else ()
     properties = {t.arrival for t in tables if t.arrival}
     for workload in (*(t.workload for t in tables), *logged):

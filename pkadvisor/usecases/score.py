@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor import __version__
+from pkadvisor.design.choice.judge import keys_as_given, prepared
+from pkadvisor.design.choice.sections import Section
+from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, Told, price, together
+from pkadvisor.design.choice.shared import with_shared_keys
+from pkadvisor.design.cost.budgets import parse_budgets
+from pkadvisor.design.cost.cost import score_parts
+from pkadvisor.design.evidence.grounds import grounds_under
+from pkadvisor.design.keys.candidate_file import fitting, load_candidates, parse_candidate
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
 from pkadvisor.documents.analysis_inputs import AnalysisGround
 from pkadvisor.documents.part import Tool, number
 from pkadvisor.documents.score import ScoreClass, ScoreDocument, ScoreParts, ScoreScheme, ScoreTable
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import Limits, load_limits
+from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Section
-    from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, Told
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
-    from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.report.documents.arrangements import account_json
+from pkadvisor.report.documents.grounds import grounds_json
+from pkadvisor.report.documents.scheme_document import full_scheme
+from pkadvisor.report.documents.values import Shown
 
 SCHEMA_VERSION: Final = "1.0"
 
@@ -32,12 +40,6 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
     Raises UsageError where no keys are named, or where there is no data or workload to price them on. Broken
     constraints are in the document.
     """
-    from pkadvisor.design.choice.several_kinds.given_keys import together
-    from pkadvisor.design.cost.budgets import parse_budgets
-    from pkadvisor.design.keys.candidate_file import fitting, load_candidates, parse_candidate
-    from pkadvisor.report.documents.arrangements import account_json
-    from pkadvisor.report.documents.values import Shown
-
     limits, budgets = load_limits(*request.limits), parse_budgets(request.budgets)
     every = read_sections(request, progress)
     able = [(section, dataset) for section, dataset in every if section.data is not None]
@@ -88,10 +90,6 @@ def _price(
     budgets: tuple[Budget, ...],
 ) -> _Priced:
     """One table: its keys in use where none are given, each priced."""
-    from pkadvisor.design.choice.judge import keys_as_given, prepared
-    from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, price
-    from pkadvisor.design.choice.shared import with_shared_keys
-
     bench, current = prepared(section, limits, dataset)
     bench = with_shared_keys(replace(bench, budgets=budgets), section, given)
     current = current if current is not None else keys_as_given(section)
@@ -120,19 +118,11 @@ def grounds_of_figures(
     estimate: CostEstimate, bench: Bench, section: Section, request: AnalyzeRequest
 ) -> list[AnalysisGround]:
     """What the figures of a scheme rest on."""
-    from pkadvisor.design.evidence.grounds import grounds_under
-    from pkadvisor.report.documents.grounds import grounds_json
-    from pkadvisor.report.documents.values import Shown
-
     return grounds_json(grounds_under(estimate, bench, section), Shown(request.redact))
 
 
 def scored(label: str, estimate: CostEstimate, bench: Bench, request: AnalyzeRequest) -> ScoreScheme:
     """The card of one priced scheme: its figures, and what its score is made of."""
-    from pkadvisor.design.cost.cost import score_parts
-    from pkadvisor.report.documents.scheme_document import full_scheme
-    from pkadvisor.report.documents.values import Shown
-
     reach = min(1.0, estimate.break_factor / estimate.horizon_factor)
     return ScoreScheme(
         label=label,

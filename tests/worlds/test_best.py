@@ -61,7 +61,7 @@ def test_one_partition_is_enumerated_where_there_is_a_reason(rate: float, reason
 
 
 def test_goals_decide_in_their_order_beyond_their_tolerance() -> None:
-    names = ("constraints", "requests", "break factor", "structures", "entities", "storage")
+    names = ("constraints", "requests", "break factor", "read in vain", "structures", "entities", "storage")
     same = dict.fromkeys(names, 20.0)
     assert beaten(same, same) is None
     assert beaten(same, {**same, "requests": 18.5, "storage": 19.9}) is None

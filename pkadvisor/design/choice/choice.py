@@ -26,6 +26,10 @@ REQUESTS_TOLERANCE = 0.10
 BREAK_TOLERANCE = 0.05
 BREAK_SLACK = 1 / (1 - BREAK_TOLERANCE) - 1
 """The same tolerance on the reciprocal: load over capacity."""
+VAIN_TOLERANCE = 0.10
+VAIN_PER_S = 2_000.0
+"""Entities per second, of those that requests read in vain, that are no reason for an index row: what one partition
+serves. Assumed."""
 ENTITIES_TOLERANCE = 0.01
 BYTES_TOLERANCE = 0.01
 BUDGETS = ("storage_bytes", "requests_per_s", "entities_per_s", "index_rows", "eventual_rows")

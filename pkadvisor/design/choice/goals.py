@@ -2,9 +2,10 @@
 
 1. hard constraints, within 5 %            2. every latency goal met, else within 5 % of the least worst excess
 3. requests per second, within 10 %        4. break factor of 10, else within 5 %
-5. fewest structures, eventually consistent ones first, then fewest reads through those
-6. entities counted per second             7. stored bytes
-8. ties: orders served by the keys, requests, partitions that stay bounded, then the shortest template, the order in
+5. entities read in vain by requests that read many: at most those of one partition, else within 10 % of the fewest
+6. fewest structures, eventually consistent ones first, then fewest reads through those
+7. entities counted per second             8. stored bytes
+9. ties: orders served by the keys, requests, partitions that stay bounded, then the shortest template, the order in
    which the filters name the properties, the shortest main key, most partitions, text order
 
 A scheme that loses is told at which goal, by how much.
@@ -22,6 +23,8 @@ from pkadvisor.design.choice.choice import (
     ENTITIES_TOLERANCE,
     REQUESTS_TOLERANCE,
     SEVERITY_TOLERANCE,
+    VAIN_PER_S,
+    VAIN_TOLERANCE,
     slowest_allowed,
 )
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -42,16 +45,18 @@ class RankingGoal:
     unit: str
 
 
-GOALS = (
-    RankingGoal("constraints", "worst factor over a limit"),
-    RankingGoal("latency", "times its goal"),
-    RankingGoal("requests", "requests/s"),
-    RankingGoal("break factor", "x"),
-    RankingGoal("structures", "eventual, all"),
-    RankingGoal("entities", "entities/s"),
-    RankingGoal("storage", "bytes/entity"),
-    RankingGoal("simplicity", "characters"),
-)
+CONSTRAINTS = RankingGoal("constraints", "worst factor over a limit")
+LATENCY = RankingGoal("latency", "times its goal")
+REQUESTS = RankingGoal("requests", "requests/s")
+BREAKS = RankingGoal("break factor", "x")
+IN_VAIN = RankingGoal("read in vain", "entities/s")
+STRUCTURES = RankingGoal("structures", "eventual, all")
+ENTITIES = RankingGoal("entities", "entities/s")
+STORAGE = RankingGoal("storage", "bytes/entity")
+SIMPLICITY = RankingGoal("simplicity", "characters")
+GOALS = (CONSTRAINTS, LATENCY, REQUESTS, BREAKS, IN_VAIN, STRUCTURES, ENTITIES, STORAGE, SIMPLICITY)
+MANY = 100.0
+"""Entities that one request reads in vain, from which on they count: a tenth of a page. Assumed."""
 
 
 TIES = (
@@ -97,6 +102,12 @@ def structures(estimate: CostEstimate) -> tuple[int, int, float]:
     return len(away), len(scheme.index_rows), round(late / rate, 1) if rate else 0.0
 
 
+def read_in_vain(estimate: CostEstimate) -> float:
+    """Entities per second that requests read and do not want, where they are many for one request."""
+    vain = ((c.rate_per_s, c.entities_read - c.entities_returned) for c in estimate.classes if not c.analytic)
+    return sum(rate_per_s * entities for rate_per_s, entities in vain if entities >= MANY)
+
+
 def survivors(pool: Sequence[CostEstimate]) -> list[tuple[RankingGoal, list[CostEstimate]]]:
     """After each goal, the schemes still in: the last list has one member."""
     left = list(pool)
@@ -107,23 +118,25 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[RankingGoal, list[Cost
         left = chosen
         steps.append((goal, chosen))
 
-    keep(GOALS[0], missing_least(left, lambda c: c.violations))
+    keep(CONSTRAINTS, missing_least(left, lambda c: c.violations))
     slowest = slowest_allowed(min(c.latency_excess for c in left))
-    keep(GOALS[1], [c for c in left if c.latency_excess <= slowest])
+    keep(LATENCY, [c for c in left if c.latency_excess <= slowest])
     best = min(c.requests_per_s for c in left)
-    keep(GOALS[2], [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)])
+    keep(REQUESTS, [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)])
     enough = [c for c in left if c.break_factor >= BREAK_ENOUGH]
     highest = max(c.break_factor for c in left)
-    keep(GOALS[3], enough or [c for c in left if c.break_factor >= highest * (1 - BREAK_TOLERANCE)])
+    keep(BREAKS, enough or [c for c in left if c.break_factor >= highest * (1 - BREAK_TOLERANCE)])
+    vain = max(min(map(read_in_vain, left)) * (1 + VAIN_TOLERANCE), VAIN_PER_S)
+    keep(IN_VAIN, [c for c in left if read_in_vain(c) <= vain])
     fewest = min(structures(c) for c in left)
-    keep(GOALS[4], [c for c in left if structures(c) == fewest])
+    keep(STRUCTURES, [c for c in left if structures(c) == fewest])
     entities = min(c.entities_per_s for c in left)
-    keep(GOALS[5], [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
+    keep(ENTITIES, [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
     stored = min(c.bytes_per_entity for c in left)
-    keep(GOALS[6], [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
+    keep(STORAGE, [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
     # Of equally short templates the one that reads as the queries do, then the one with the shortest main key, then the
     # finer one; the order of forms settles the rest, whatever properties are called, and at last that of texts.
-    keep(GOALS[7], [min(left, key=_simplicity)])
+    keep(SIMPLICITY, [min(left, key=_simplicity)])
     return steps
 
 
@@ -181,16 +194,16 @@ class Loss:
 def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
     """The first goal at which ``loser`` falls behind ``winner``."""
     for goal, left in survivors([loser, winner]):
-        if loser not in left and goal is not GOALS[-1]:
+        if loser not in left and goal is not SIMPLICITY:
             mine, theirs = goal_value(goal, loser), goal_value(goal, winner)
-            if goal is GOALS[0] and mine <= theirs * (
+            if goal is CONSTRAINTS and mine <= theirs * (
                 1 + SEVERITY_TOLERANCE
             ):  # the next worst decides, or growth that is only assumed
                 counts = [len(c[0]) or len(c[1]) for c in (missed(loser), missed(winner))]
                 if missed(loser)[0] and not missed(winner)[0]:
                     counts[1] = 0
                 return Loss(goal.name, "constraints missed", counts[0], counts[1], _reasons(loser))
-            if goal is GOALS[4] and mine == theirs:
+            if goal is STRUCTURES and mine == theirs:
                 late = RankingGoal(goal.name, "share of reads through eventually consistent rows")
                 return Loss(late.name, late.unit, structures(loser)[2], structures(winner)[2], _reasons(loser))
             return Loss(goal.name, goal.unit, mine, theirs, _reasons(loser))
@@ -206,6 +219,7 @@ def goal_value(goal: RankingGoal, estimate: CostEstimate) -> float:
         "latency": estimate.latency_excess,
         "requests": estimate.requests_per_s,
         "break factor": estimate.break_factor,
+        "read in vain": read_in_vain(estimate),
         "structures": float(sum(structures(estimate)[:2])),
         "entities": estimate.entities_per_s,
         "storage": estimate.bytes_per_entity,

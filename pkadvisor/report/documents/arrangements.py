@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed, constraint_of, said
+from pkadvisor.design.choice.several_kinds.account import AccountLoad
+from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond
 from pkadvisor.documents.analysis import (
     AnalysisAccount,
     AnalysisArranged,
@@ -27,10 +28,6 @@ from pkadvisor.documents.analysis_table import (
 from pkadvisor.documents.part import number, word
 from pkadvisor.limits import Limits
 from pkadvisor.report.documents.values import Shown, keys_document, violation_json
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.several_kinds.account import AccountLoad
-    from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond
 
 
 def conflict_json(conflict: Conflict, limits: Limits, shown: Shown) -> AnalysisConflict:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
 from pkadvisor.design.choice.certainty.what_if import break_even, what_if
+from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.cost.cost import put_down
 from pkadvisor.design.cost.forecast import basis_of, forecast_of, unit_of
 from pkadvisor.design.load.estimates import Bench, CostEstimate
@@ -35,9 +34,6 @@ from pkadvisor.documents.part import number, word
 from pkadvisor.observe.workload import Growth
 from pkadvisor.report.documents.heat import heat_json
 from pkadvisor.report.documents.values import Shown
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged
 
 CURRENT, RECOMMENDED = "current", "recommended"
 NO_RATE = "no rate of any class is known"

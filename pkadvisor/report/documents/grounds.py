@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.evidence.given import Ground
 from pkadvisor.documents.analysis_inputs import AnalysisGround
 from pkadvisor.documents.part import number, word
-
-if TYPE_CHECKING:
-    from pkadvisor.design.evidence.given import Ground
-    from pkadvisor.report.documents.values import Shown
+from pkadvisor.report.documents.values import Shown
 
 
 def grounds_json(grounds: Iterable[Ground], shown: Shown) -> list[AnalysisGround]:

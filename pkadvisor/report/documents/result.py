@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
@@ -20,6 +20,8 @@ from pkadvisor.design.choice.certainty.confidence import SURE
 from pkadvisor.design.choice.goals import better, loss
 from pkadvisor.design.choice.search import Advice
 from pkadvisor.design.choice.sections import Judged
+from pkadvisor.design.choice.several_kinds.account import AccountLoad
+from pkadvisor.design.choice.several_kinds.kinds import Arranged
 from pkadvisor.design.choice.try_next import try_next
 from pkadvisor.design.evidence.grounds import grounds_of
 from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
@@ -54,20 +56,17 @@ from pkadvisor.documents.analysis_inputs import (
 from pkadvisor.documents.analysis_table import AnalysisConfidence, AnalysisSearch, AnalysisTable
 from pkadvisor.documents.part import Tool, number, word
 from pkadvisor.limits import Limits
+from pkadvisor.observe.data.digests import FileDigest
 from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
 from pkadvisor.observe.profile.profile_file import ProfileDocument
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.report.documents.arrangements import account_json, arranged_json, conflict_json
+from pkadvisor.report.documents.evidence import with_evidence
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import full_scheme, scheme_document
 from pkadvisor.report.documents.values import Shown, time_text, turning_of
 from pkadvisor.report.words import gives_up, sampling_of, unknowns
 from pkadvisor.table.odata import format_filter
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.several_kinds.account import AccountLoad
-    from pkadvisor.design.choice.several_kinds.kinds import Arranged
-    from pkadvisor.observe.data.digests import FileDigest
 
 SCHEMA_VERSION: Final = "1.0"
 HOT_KEYS = 10
@@ -253,8 +252,6 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     )
     if judged.advice is None or judged.bench is None:
         return table
-    from pkadvisor.report.documents.evidence import with_evidence
-
     table = with_evidence(table, judged, judged.bench, shown, covered_s)
     return _advised(table, judged, judged.advice, judged.bench, shown, top)
 

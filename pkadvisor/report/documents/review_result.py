@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import convert, to_builtins
 
@@ -40,17 +40,16 @@ from pkadvisor.documents.review import (
     ReviewTable,
 )
 from pkadvisor.report.documents.grounds import grounds_json
+from pkadvisor.report.documents.scheme_document import scheme_document
 from pkadvisor.report.documents.values import Shown as Values
 from pkadvisor.report.escapes import json_text
 from pkadvisor.review.gate.changes import DesignComparison, KeyChange, QueryChange, counts
 from pkadvisor.review.gate.gate import Gate, ordered, told
+from pkadvisor.review.gate.reviewed import DesignReview
+from pkadvisor.review.rules.rule import Rule
 from pkadvisor.review.views.findings import Finding, ShownFact
 from pkadvisor.review.views.views import TableView
 from pkadvisor.review.views.wording import rows_looked_at
-
-if TYPE_CHECKING:
-    from pkadvisor.review.gate.reviewed import DesignReview
-    from pkadvisor.review.rules.rule import Rule
 
 HIDDEN = "(hidden)"
 
@@ -144,8 +143,6 @@ def _figures(view: TableView, redact: bool) -> AnalysisFigures | None:
     """What the keys in use cost; None where they are not priced."""
     if view.told is None or view.bench is None:
         return None
-    from pkadvisor.report.documents.scheme_document import scheme_document
-
     return figures_of(scheme_document(view.told, Values(redact), None))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice.certainty.flips import Turning
+from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Remark, Violation
@@ -14,10 +15,6 @@ from pkadvisor.documents.analysis_scheme import AnalysisViolation
 from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisKeyIndexRow, AnalysisKeys
 from pkadvisor.documents.part import number, word
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.certainty.flips import Turning
-    from pkadvisor.design.choice.sections import Judged
 
 
 class Shown:

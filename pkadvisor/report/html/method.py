@@ -11,6 +11,7 @@ from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisProperty
 from pkadvisor.documents.analysis_scheme import AnalysisTerm
 from pkadvisor.documents.analysis_table import AnalysisSearch, AnalysisTable
 from pkadvisor.documents.score import ScoreDocument
+from pkadvisor.report.html.advice import keys_of
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.queries import requests
 
@@ -203,8 +204,6 @@ def reproduce(document: AnalysisDocument, places: Places) -> Context:
 
 def scheme(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
     """The templates with example keys, the exact requests, and what the design gives up."""
-    from pkadvisor.report.html.advice import keys_of
-
     best = table.recommended
     if not best:
         return Missing("There is no scheme to show: see the verdict for what is missing.")

@@ -120,11 +120,28 @@ def test_the_goals_are_named_in_their_order() -> None:
         "latency",
         "requests",
         "break factor",
+        "read in vain",
         "structures",
         "entities",
         "storage",
         "simplicity",
     ]
+
+
+@pytest.mark.parametrize(("rate_per_s", "rows"), [(5.0, 0), (20.0, 1)])
+def test_a_row_spares_more_entities_than_one_partition_serves(rate_per_s: float, rows: int) -> None:
+    """A message is one of 200 in its room: to read them for it 5 times a second is no reason for a row, 20 times is."""
+    columns = {
+        "room": [f"r{n % 25}" for n in range(5000)],
+        "id": [f"m{n:04}" for n in range(5000)],
+        "n": [n * 7 % 5000 for n in range(5000)],
+    }
+    types = {"room": EdmType.STRING, "id": EdmType.STRING, "n": EdmType.INT32}
+    newest = query("newest", "room eq '{room}'", order=("-n",), top=5, rate=50.0)
+    bench = bench_of(
+        population_of(columns, types), newest, query("one", "room eq '{room}' and id eq '{id}'", rate=rate_per_s)
+    )
+    assert len(advise(bench, None).recommended.scheme.index_rows) == rows
 
 
 def test_less_broken_beats_more_broken() -> None:

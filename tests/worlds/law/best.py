@@ -43,6 +43,7 @@ GOALS = (
     ("constraints", 0.0),
     ("requests", 0.10),
     ("break factor", 0.05),
+    ("read in vain", 0.10),
     ("structures", 0.0),
     ("entities", 0.01),
     ("storage", 0.01),
@@ -50,6 +51,8 @@ GOALS = (
 MISSED = 0.05
 """Where both schemes miss a constraint: by how much less one must miss it. A load over its target is the inverse of a
 break factor, and has its tolerance."""
+IN_VAIN = 2_000.0
+"""Entities a second that may be read in vain."""
 ENOUGH = 10.0
 """A break factor from which on more is no better."""
 
@@ -201,6 +204,8 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
         if goal == "break factor":
             tolerance = 0.0 if max(one, two) >= ENOUGH else tolerance
             one, two = -min(one, ENOUGH), -min(two, ENOUGH)
+        if goal == "read in vain":
+            one, two = max(one, IN_VAIN), max(two, IN_VAIN)
         size = max(abs(one), abs(two))
         if two < one - tolerance * size - 1e-5 * size:
             return goal
