@@ -63,6 +63,8 @@ def sampled(table: DraftTable) -> Sampled:
     asked, count = _older(_of_known_keys(_existing(table.traffic), table.kinds), table.traffic)
     if count < KEYS_MIN:
         return Sampled("complete", "the log names too few existing keys to tell", False)
+    if _deleted(table.traffic).height > count:
+        return Sampled("complete", "the log deletes most of the keys that it names: others may be gone, too", False)
     there = asked.join(data.sample.select(KEYS).unique(), on=list(KEYS), how="semi").height
     if not there:
         return Sampled("complete", f"none of {count:,} logged keys of existing entities is in the data", False)
@@ -95,7 +97,6 @@ def _older(asked: pl.DataFrame, traffic: TableTraffic) -> tuple[pl.DataFrame, in
 
 def _existing(traffic: TableTraffic) -> pl.DataFrame:
     """Keys that requests name of which the entities are there: not those that are answered by 404, or deleted."""
-    deleting = replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) == "delete"))
     existing = logged_keys(
         replace(
             traffic,
@@ -106,7 +107,12 @@ def _existing(traffic: TableTraffic) -> pl.DataFrame:
             ),
         )
     )
-    return existing.join(logged_keys(deleting), on=list(KEYS), how="anti")
+    return existing.join(_deleted(traffic), on=list(KEYS), how="anti")
+
+
+def _deleted(traffic: TableTraffic) -> pl.DataFrame:
+    """Keys that the log deletes."""
+    return logged_keys(replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) == "delete")))
 
 
 def _of_known_keys(keys: pl.DataFrame, kinds: Sequence[DraftKind]) -> pl.DataFrame:

@@ -157,10 +157,12 @@ def _as_fit(blocks: list[list[str]], room: int) -> list[list[str]]:
 
 
 def figure_lines(page: Page, designs: Sequence[tuple[str, Figures]]) -> list[str]:
-    """A column for each design, under its name."""
+    """A column for each design, under its name; without what stands in brackets where columns are too wide."""
     if not designs:
         return []
     columns = [[name, *(row.show(figures) for row in ROWS)] for name, figures in designs]
+    if _width(columns) > page.width:
+        columns = [[cell.partition(" (")[0] for cell in column] for column in columns]
     causes = [_cause(table_figures) for _, table_figures in designs]
     for number in reversed(range(len(columns))):  # the cause of the last design first, others where they fit beside it
         trial = [list(column) for column in columns]
@@ -168,13 +170,18 @@ def figure_lines(page: Page, designs: Sequence[tuple[str, Figures]]) -> list[str
         if LABEL + 2 + sum(max(map(len, column)) + 2 for column in trial) <= page.width + 2:
             columns = trial
     widths = [max(CELL, *map(len, column)) for column in columns]
-    if LABEL + 2 + sum(widths) + 2 * (len(widths) - 1) > page.width:
+    if _width(columns) > page.width:
         return _narrow_figures(page, designs)
     lines = []
     for label, *cells in zip(("", *(row.label for row in ROWS)), *columns, strict=True):
         row = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         lines.append(page.style(page.words(f"  {label:<{LABEL}}{row}".rstrip()), "" if label else "head"))
     return lines
+
+
+def _width(columns: Sequence[Sequence[str]]) -> int:
+    """The characters of the label and the columns side by side."""
+    return LABEL + sum(2 + max(CELL, *map(len, column)) for column in columns)
 
 
 def _cause(figures: Figures) -> str:

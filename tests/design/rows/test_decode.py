@@ -229,6 +229,7 @@ DAY = {
         ),
         ("{name}_{pad(n,6)}", "ab_0012", "ab_0013", {"name": "ab", "n.from": 1200, "n.until": 1300}),
         ("{name}_{reverse_pad(n,6)}", "ab_0012", "ab_0013", {"name": "ab", "n.from": 998700, "n.until": 998800}),
+        ("{ticks(t)}_{n}", "0", "0639", {"t.until": datetime(2025, 11, 29, 8, tzinfo=UTC)}),  # year 1 is no bound
         ("{name}", "ab", "ac", {"name.from": "ab", "name.until": "ac"}),
         ("{name}_{n}", "ab_7", "ac_9", {"name.from": "ab", "name.until": "ac\0"}),
         ("{name}_{n}", "a~", "b", {"name.until": "b"}),
