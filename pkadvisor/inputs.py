@@ -138,6 +138,8 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> GivenInputs:
     classes = classes_of(drafted)
     text = design_text(drafted, _MADE_HERE, classes, to_fill_in=True)
     if not any(table.kinds for table in drafted.tables):
+        if traffic is not None and len(traffic.tables) > 1:  # the only data would be that of each table
+            data = [(replace(p, table=t.name), d) for t, (p, d) in zip(drafted.tables, data, strict=False)]
         return GivenInputs(None, data, traffic, [], text)
     declaration = load_declaration("the design as inferred", design_text(drafted, _MADE_HERE, classes))
     datasets = [

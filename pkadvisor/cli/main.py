@@ -146,13 +146,13 @@ def _translate(error: BaseException) -> AdvisorError | None:
     return None
 
 
-def _usage(error: Exception) -> UsageError:
+def _usage(error: Any) -> UsageError:
     """What the parser of the command line rejected, with the nearest right word."""
     from pkadvisor.errors import UsageError
 
     name = str(getattr(error, "option_name", ""))
     plain = bool(name) and hasattr(error, "possibilities")
-    sentence = " ".join((str(getattr(error, "message", "")) if plain else error.format_message()).split())  # type: ignore[attr-defined]
+    sentence = " ".join((str(getattr(error, "message", "")) if plain else error.format_message()).split())
     sentence = sentence.replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "advisor"

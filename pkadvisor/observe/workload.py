@@ -291,6 +291,8 @@ class Workload:
     """What a log shows of the busiest seconds: rows have the parameters that ``instances`` have."""
     foreign: ForeignRequests = field(default_factory=ForeignRequests, compare=False)
     """Requests of a log that are in no class: they name keys that no template of the design writes."""
+    unpriced: tuple[QueryClass, ...] = field(default=(), compare=False)
+    """Classes left out of the cost: of their properties nothing is known."""
 
     def __post_init__(self) -> None:
         names = [c.name for c in self.classes]

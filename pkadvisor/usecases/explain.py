@@ -160,7 +160,7 @@ def _scheme(
     rank = 1 if which in (None, RECOMMENDED) else _rank(str(which))
     progress.phase("search")
     limits = load_limits(*request.limits)
-    ranking = judged_among(section, sections, [()] * len(sections), limits, told=False)[0].ranking()
+    ranking = judged_among(section, sections, [()] * len(sections), limits, detailed=False)[0].ranking()
     if not ranking:
         raise UsageError("there is no workload to price keys with", where="--scheme", fix="declare queries with rates")
     if rank > len(ranking):
@@ -176,18 +176,18 @@ def judged_among(
     limits: Limits,
     budgets: tuple[Budget, ...] = (),
     *,
-    told: bool = True,
+    detailed: bool = True,
 ) -> tuple[Judged, Arranged | None]:
     """(a section as an analysis judges it, the arrangement of its table's kinds if there is one).
 
     The other kinds of its table are judged too where a transaction crosses them: together they may get other keys.
-    ``named`` are the schemes given for each of ``sections``; ``told`` as ``judge`` has it.
+    ``named`` are the schemes given for each of ``sections``; ``detailed`` as ``judge`` has it.
     """
     known = {s.kind: s.data.types for s, _ in sections if s.table == section.table and s.kind and s.data is not None}
     bonds = bonds_of(section.declared.workload, known) if section.declared is not None and section.kind else ()
     joined = any(set(bond.kinds) <= known.keys() for bond in bonds)
     judged = [
-        judge(each, limits, dataset, named=schemes, budgets=budgets, told=told)
+        judge(each, limits, dataset, named=schemes, budgets=budgets, detailed=detailed)
         for (each, dataset), schemes in zip(sections, named, strict=True)
         if each is section or (joined and each.table == section.table and each.kind in known)
     ]

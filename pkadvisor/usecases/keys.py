@@ -70,15 +70,14 @@ def _table(table: DraftTable) -> KeysTable:
 def _property(p: PropertyProfile, data: DataProfile) -> KeysProperty:
     column = p.column
     values = data.sample.get_column(column.name).drop_nulls()
-    distinct = values.n_unique() if values.len() else 0
-    largest = int(values.alias("").value_counts().get_column("count").max() or 0) if values.len() else 0  # type: ignore[arg-type]
+    counts = values.unique_counts().to_numpy()
     return KeysProperty(
         name=column.name,
         type=str(column.edm.value).removeprefix("Edm.").lower(),
-        distinct=distinct,
+        distinct=len(counts),
         characters=p.characters / column.present if column.present else 0.0,
         missing=data.rows - column.present,
-        largest_share=largest / data.sample.height if data.sample.height else 0.0,
+        largest_share=int(counts.max(initial=0)) / data.sample.height if data.sample.height else 0.0,
     )
 
 

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -295,6 +296,57 @@ def test_keys_that_are_not_found_say_nothing_of_the_size_of_the_table(
     assert main(["init", "--from", "export.csv", "--log", "asked.jsonl", "--yes", "-q"]) == 0
     (table,) = load_declaration("design.yaml").tables
     assert (table.sampling, table.entities_total) == ("complete", None)
+
+
+def test_few_rows_that_are_asked_for_often_are_a_kind_and_a_queue_is_no_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever claims a job deletes it: of those that the log names, hardly one is in a later export."""
+    monkeypatch.chdir(tmp_path)
+    jobs = [(f"q{n % 4:02}", f"{639_214_355_947_118_300 + n * 10**9:019}_job-{n:05}") for n in range(2_400)]
+    settings = [("control", word) for word in ("batch", "limit", "pause", "region")]
+    rows = "".join(f"{p},{r},x\n" for p, r in (*settings, *jobs[1_200:]))
+    Path("jobs.csv").write_text(f"PartitionKey,RowKey,body\n{rows}")
+    lines: list[dict[str, object]] = [{"filter": "PartitionKey eq 'control'"} for _ in range(900)]
+    lines += [{"op": "merge", "pk": p, "rk": r} for p, r in jobs[:1_250]]
+    lines += [{"op": "delete", "pk": p, "rk": r} for p, r in jobs[:900]]
+    shown = (json.dumps({"table": "Jobs", "at": 1_780_000_000 + n % 600} | line) for n, line in enumerate(lines))
+    Path("log.jsonl").write_text("".join(f"{line}\n" for line in shown))
+    assert main(["init", "--from", "Jobs=jobs.csv", "--log", "log.jsonl", "--yes", "-q"]) == 0
+    (table,) = load_declaration("design.yaml").tables
+    assert [kind.name for kind in table.kinds] == ["control", "q"]
+    assert (table.sampling, table.entities_total) == ("complete", None)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_what_asks_for_a_property_that_no_file_holds_is_not_priced(
+    known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log alone, or an export without the property: too many of such requests are no ground for advice."""
+    monkeypatch.chdir(tmp_path)
+    keys = [(f"eu{n % 3}", str(UUID(int=n * 7_919 + 1))) for n in range(600)]
+    if known:
+        Path("sessions.csv").write_text("PartitionKey,RowKey,n\n" + "".join(f"{p},{r},1\n" for p, r in keys))
+    lines: list[dict[str, object]] = [{"pk": p, "rk": r} for p, r in keys]
+    lines += [{"filter": f"PartitionKey eq '{p}' and user eq 'u{n}'"} for n, (p, _) in enumerate(keys[:150])]
+    shown = (json.dumps({"table": "Sessions", "at": 1_780_000_000 + n % 300} | line) for n, line in enumerate(lines))
+    Path("log.jsonl").write_text("".join(f"{line}\n" for line in shown))
+    assert main(["analyze", *["sessions.csv"] * known, "--log", "log.jsonl", "-q", "--out", "json=r.json"]) == 1
+    (table,) = json.loads(Path("r.json").read_text())["tables"]
+    assert (table["verdict"], "20 % of the requests" in capsys.readouterr().err) == ("not_enough", True)
+    assert "an export of the table" in table["next"]
+
+
+def test_data_without_keys_is_that_of_one_table_of_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tickets.csv").write_text("shop,number\n" + "".join(f"s{n % 9},{n}\n" for n in range(300)))
+    lines = [{"table": "Tickets", "filter": f"shop eq 's{n % 9}' and number eq {n}"} for n in range(300)]
+    lines += [{"table": "Users", "filter": f"email eq 'm{n}'"} for n in range(300)]
+    shown = (json.dumps({"at": 1_780_000_000 + n} | line) for n, line in enumerate(lines))
+    Path("log.jsonl").write_text("".join(f"{line}\n" for line in shown))
+    main(["analyze", "tickets.csv", "--log", "log.jsonl", "-q", "--out", "json=r.json"])
+    verdicts = {table["table"]: table["verdict"] for table in json.loads(Path("r.json").read_text())["tables"]}
+    assert verdicts == {"Tickets": "choose", "Users": "heat_only"}
 
 
 def test_redacted_nothing_of_a_key_is_shown(

@@ -124,7 +124,7 @@ def _text(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, 
         on_terminal,
         verbose=outputs.shared.verbose,
         show_suppressed=outputs.reporting.show_suppressed,
-        errors_told=on_terminal,
+        errors_shown=on_terminal,
         details=outputs.reporting.details,
     )
 

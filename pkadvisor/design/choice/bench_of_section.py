@@ -258,10 +258,10 @@ def _arrival(section: Section) -> str | None:
     """The property that tells the order in which entities come, or ``file_order``; None where nobody says."""
     data, table = section.data, section.declared
     kind = next((k for k in table.kinds if k.name == section.kind), None) if table else None
-    found = (kind.arrival if kind and kind.arrival else None) or (table.arrival if table else None)
-    if found == "timestamp" and data is not None:
+    arrival = (kind.arrival if kind and kind.arrival else None) or (table.arrival if table else None)
+    if arrival == "timestamp" and data is not None:
         return next((n for n in data.types if n.lower() == "timestamp"), None)
-    return found
+    return arrival
 
 
 def _counted_groups(
@@ -302,7 +302,7 @@ def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]
         return frame.with_columns(hide_values(frame, n, data.types.get(n, EdmType.STRING), key) for n in hidden)
 
     frames = {name: hide(frame) for name, frame in workload.instances.items()}
-    busy = {name: replace(found, rows=hide(found.rows)) for name, found in workload.busy.items()}
+    busy = {name: replace(times, rows=hide(times.rows)) for name, times in workload.busy.items()}
     return replace(workload, instances=frames, busy=busy), []
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 from pkadvisor.design.choice.sections import Section
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.rows.logged.choices import plain_name
-from pkadvisor.errors import InputError, UsageError
-from pkadvisor.observe.workload import DrawBy, QueryClass, Workload
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, format_filter, mismatches
 
@@ -27,14 +27,13 @@ _HOW = {
 
 def check_classes(workload: Workload, section: Section) -> None:
     """UsageError for declared classes that cannot be judged: filters over keys, of other types or longer than the
-    service takes, weights that are no numbers. InputError for logged ones over properties that the data does not have.
+    service takes, weights that are no numbers.
     """
     assert section.data is not None
     types = section.data.types
     where = section.design_path
     for query in workload.classes:
         if query.draw.by is DrawBy.LOG:
-            _check_logged(query, types)
             continue
         for name in conditions(query.filter).properties:
             if name in KEYS and name not in types:
@@ -54,9 +53,20 @@ def check_classes(workload: Workload, section: Section) -> None:
             raise UsageError(what, where=where, fix="name a numeric property")
 
 
-def _check_logged(query: QueryClass, types: Mapping[str, EdmType]) -> None:
-    """InputError for a logged class over a property that the data does not have: what it selects is not known."""
-    new = sorted(name for name in conditions(query.filter).properties if plain_name(name) not in types)
-    if new:
-        what = f"'{query.name}' asks for {new[0]}, a property that the data does not have"
-        raise InputError(what, where="log", fix="give data of the table that the log is of, with all its properties")
+def of_known_properties(workload: Workload, section: Section) -> tuple[Workload, tuple[str, ...]]:
+    """Without the logged classes over properties that no file holds: what these select is not known."""
+    if section.data is None:
+        return workload, ()
+    known = {*section.data.types} if section.data.keys_of_log else {*section.data.types, *KEYS}
+    left = {
+        c.name: sorted({plain_name(name) for name in conditions(c.filter).properties} - known)
+        for c in workload.classes
+        if c.filter is not None and c.draw.by is DrawBy.LOG
+    }
+    notes = tuple(
+        f"'{name}' is left out of the cost: nothing is known of {', '.join(names)}; give an export of the table"
+        for name, names in left.items()
+        if names
+    )
+    priced = tuple(c for c in workload.classes if not left.get(c.name))
+    return replace(workload, classes=priced, unpriced=tuple(c for c in workload.classes if left.get(c.name))), notes

@@ -9,7 +9,7 @@ from pkadvisor.design.choice.asked_texts import text_notes
 from pkadvisor.design.choice.bench_of_section import bench_for, names_of_others
 from pkadvisor.design.choice.candidates import KEYS_OF_A_PATTERN
 from pkadvisor.design.choice.certainty.confidence import with_confidence
-from pkadvisor.design.choice.checked_classes import check_classes
+from pkadvisor.design.choice.checked_classes import check_classes, of_known_properties
 from pkadvisor.design.choice.conflicts import conflicts_among
 from pkadvisor.design.choice.finalists import with_partitions
 from pkadvisor.design.choice.key_building import KeyGround, separator_for
@@ -30,7 +30,6 @@ from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.design_file.declaration import check_properties
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS
-from pkadvisor.table.odata import properties
 
 LOOKED_AT = 5_000
 """Keys of unknown making that are looked at for their shape."""
@@ -43,16 +42,16 @@ def judge(
     *,
     named: Sequence[KeyScheme] = (),
     budgets: tuple[Budget, ...] = (),
-    told: bool = True,
+    detailed: bool = True,
 ) -> Judged:
     """The answer for one section; ``dataset`` is what its data can be read from again.
 
-    ``named`` schemes take part in the ranking; ``budgets`` are bounds as hard as the store's. Without ``told`` it is
-    the ranking alone: nobody reads how sure it is, over how many partitions, or under which reading of the targets.
+    ``named`` schemes take part in the ranking; ``budgets`` are bounds as hard as the store's. ``detailed`` adds how
+    sure the ranking is, over how many partitions it was counted, and under which reading of the targets it holds.
     """
     workload, scheme, notes = observed(section)
     workload, scheme, left_out = weighable(workload, scheme, values=not section.siblings)
-    workload, unknown = _of_known_properties(workload, section)
+    workload, unknown = of_known_properties(workload, section)
     notes = (*notes, *left_out, *unknown)
     if (obstacle := _obstacle(section, workload, scheme)) is not None:
         return Judged(section, workload, None, None, scheme, notes, obstacle[0], 0, give=obstacle[1])
@@ -72,7 +71,7 @@ def judge(
     more += scans_of_other_kinds(section, (checked.advice.current, checked.advice.recommended))
     more += text_notes(checked.advice.recommended, KeyGround(bench, separator_for(bench.population)))
     advice = checked.advice
-    if told:
+    if detailed:
         advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))
         advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
     return Judged(
@@ -97,6 +96,7 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
     """
     workload, scheme, _ = observed(section)
     workload, scheme, _ = weighable(workload, scheme, values=not section.siblings)
+    workload, _ = of_known_properties(workload, section)
     assert section.data is not None
     if section.declared is not None:
         check_properties(section.declared, section.data.types, kind=section.kind, others=names_of_others(section))
@@ -110,20 +110,6 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
     bench, _ = bench_for(section, workload, limits, dataset)
     bench = bench if section.siblings else with_values_asked(bench)
     return with_shared_keys(bench, section, (scheme,)), scheme
-
-
-def _of_known_properties(workload: Workload, section: Section) -> tuple[Workload, tuple[str, ...]]:
-    """Without the classes over properties that are unknown where the log's keys are all that is known of a table."""
-    if section.data is None or not section.data.keys_of_log:
-        return workload, ()
-    known = set(section.data.types)
-    left = {c.name: set(properties(c.filter)) - known for c in workload.classes if c.filter is not None}
-    notes = tuple(
-        f"'{name}' is left out of the cost: nothing is known of {', '.join(sorted(names))}; give an export of the table"
-        for name, names in left.items()
-        if names
-    )
-    return replace(workload, classes=tuple(c for c in workload.classes if not left.get(c.name))), notes
 
 
 def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
@@ -206,6 +192,9 @@ def _obstacle(section: Section, workload: Workload, scheme: KeyScheme | None) ->
         return why, "a data set of the table"
     if section.declared is not None:
         check_properties(section.declared, section.data.types, kind=section.kind, others=names_of_others(section))
+    if not workload.classes and workload.unpriced:
+        why = f"'{workload.unpriced[0].name}' and all else that the log holds asks for properties that the data lacks"
+        return why, "which one is current? data and a log of the same table and the same time"
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"
         return why, "its queries and writes with their rates, or a log"

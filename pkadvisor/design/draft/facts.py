@@ -63,6 +63,8 @@ def sampled(table: DraftTable) -> Sampled:
     asked, count = _older(_of_known_keys(_existing(table.traffic), table.kinds), table.traffic)
     if count < KEYS_MIN:
         return Sampled("complete", "the log names too few existing keys to tell", False)
+    if _deleted(table.traffic).height > count:
+        return Sampled("complete", "the log deletes most of the keys that it names: others may be gone, too", False)
     there = asked.join(data.sample.select(KEYS).unique(), on=list(KEYS), how="semi").height
     if not there:
         return Sampled("complete", f"none of {count:,} logged keys of existing entities is in the data", False)
@@ -95,7 +97,6 @@ def _older(asked: pl.DataFrame, traffic: TableTraffic) -> tuple[pl.DataFrame, in
 
 def _existing(traffic: TableTraffic) -> pl.DataFrame:
     """Keys that requests name of which the entities are there: not those that are answered by 404, or deleted."""
-    deleting = replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) == "delete"))
     existing = logged_keys(
         replace(
             traffic,
@@ -106,7 +107,12 @@ def _existing(traffic: TableTraffic) -> pl.DataFrame:
             ),
         )
     )
-    return existing.join(logged_keys(deleting), on=list(KEYS), how="anti")
+    return existing.join(_deleted(traffic), on=list(KEYS), how="anti")
+
+
+def _deleted(traffic: TableTraffic) -> pl.DataFrame:
+    """Keys that the log deletes."""
+    return logged_keys(replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) == "delete")))
 
 
 def _of_known_keys(keys: pl.DataFrame, kinds: Sequence[DraftKind]) -> pl.DataFrame:
@@ -160,10 +166,10 @@ def _at_inserts(table: DraftTable, kind: DraftKind, name: str) -> bool:
     if not frames:
         return True
     inserts = pl.concat(frames).rename({"pk": KEYS[0], "rk": KEYS[1]}).drop_nulls()
-    told = with_key_parts(inserts.filter(fits(kind.key, kind.types)), kind.key, [name], kind.types)
-    if told.height < INSERTS_MIN:
+    entities = with_key_parts(inserts.filter(fits(kind.key, kind.types)), kind.key, [name], kind.types)
+    if entities.height < INSERTS_MIN:
         return True
-    apart = told.select(pl.col(name).dt.epoch("us") - pl.col("at_us")).to_series()
+    apart = entities.select(pl.col(name).dt.epoch("us") - pl.col("at_us")).to_series()
     low, high = apart.quantile(0.25), apart.quantile(0.75)
     return low is None or high is None or high - low <= SPREAD_US
 

@@ -29,7 +29,7 @@ def shown(p: PropertyProfile, data: DataProfile) -> str:
     if column.mixed:
         facts.append(_of_several_types(column))
     if values is not None and values.len() and 1 < distinct < column.present:
-        share = int(values.alias("").value_counts(sort=True)["count"][0]) / values.len()
+        share = int(values.unique_counts().to_numpy().max()) / values.len()
         if share >= _FREQUENT:
             facts.append(f"one value in {share:.0%}")
     if values is not None and column.edm is EdmType.STRING:

@@ -25,12 +25,14 @@ from pkadvisor.table.edm import KEYS, EdmType
 LOOKED_AT: Final = 50_000
 """Rows whose keys are looked at."""
 KIND_SHARE: Final = 0.01
-"""A kind of rows has at least this share of them, or ``ROWS_MIN`` rows that a word of their own begins, such as one
-``META`` for each partition; fewer are left unexplained."""
+"""A kind of rows has at least this share of them or of the logged requests, or ``ROWS_MIN`` rows that a word of their
+own begins, such as one ``META`` for each partition; fewer are left unexplained."""
 EXPLAINED: Final = 0.5
 """Share of the rows whose keys the templates must write again for them to stand in a design."""
 FITS: Final = 0.5
 """Share of the logged keys that the templates must read for a log to be that of a table."""
+LOGGED: Final = 200
+"""Requests of a class that are looked at for rows which are few and asked for often."""
 ROWS_MIN: Final = 20
 """Distinct logged keys below which they show no pattern."""
 
@@ -112,7 +114,8 @@ def draft_table(
         frame = keys
     if frame is None:
         return _over_columns(DraftTable(name, (), 0, 0, data, traffic))
-    kinds, unexplained = _kinds(frame, types, min(1.0, frame.height / data.rows) if data is not None else 0.0)
+    share = min(1.0, frame.height / data.rows) if data is not None else 0.0
+    kinds, unexplained = _kinds(frame, types, share, traffic)
     table = DraftTable(name, kinds, frame.height, unexplained, data, traffic, from_log=data is None)
     wrong, total, _ = strangers(table)
     # Whole keys of a log alone may be named by a few requests, and look otherwise than the rest; a few rows of the data
@@ -144,13 +147,17 @@ def _over_columns(table: DraftTable) -> DraftTable:
     return replace(table, kinds=(kind,), looked_at=keys.height, unexplained=keys.height - made, over_columns=True)
 
 
-def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType], share: float) -> tuple[tuple[DraftKind, ...], int]:
+def _kinds(
+    frame: pl.DataFrame, types: Mapping[str, EdmType], share: float, traffic: TableTraffic | None
+) -> tuple[tuple[DraftKind, ...], int]:
     """The kinds of rows, and how many rows no template writes; no kinds where these are too many.
 
     Index rows are no kind of their own: they stand with that of their entities, of which ``share`` are at hand.
     """
     inference = infer_keys(frame, types)
-    shapes = [s for s in inference.kinds if s.explained >= max(2, KIND_SHARE * inference.rows) or _rare(s)]
+    usual = [s for s in inference.kinds if s.explained >= max(2, KIND_SHARE * inference.rows) or _rare(s)]
+    few = [s for s in inference.kinds if s not in usual and s.explained > 1]
+    shapes = [*usual, *_asked_often(few, usual, traffic)] if few and traffic is not None else usual
     exact = sum(s.explained for s in shapes)
     if exact < EXPLAINED * inference.rows:
         return (), inference.rows
@@ -163,6 +170,20 @@ def _kinds(frame: pl.DataFrame, types: Mapping[str, EdmType], share: float) -> t
     ]
     kinds.sort(key=lambda k: -_fixed(k.key))
     return tuple(_with_empty_columns(kinds, frame) if len(kinds) > 1 else kinds), inference.rows - exact
+
+
+def _asked_often(few: Sequence[KeyShape], usual: Sequence[KeyShape], traffic: TableTraffic) -> list[KeyShape]:
+    """Those of a few rows each that a share of the requests asks for as large as rows need to be a kind."""
+    shapes = [*few, *usual]
+    readers = [reader_of(KeyScheme(shape.key), dict(shape.types)) for shape in shapes]
+    asked = [0.0] * len(shapes)
+    for one in traffic.classes:
+        samples = list(_with_keys(one.sample.head(LOGGED).iter_rows(named=True))) if one.op != "batch" else []
+        for request in requests_of(one, samples):
+            fitting = {n: c for n, reader in enumerate(readers) if (c := reader.closeness(request)) is not None}
+            if fitting:
+                asked[max(fitting, key=fitting.__getitem__)] += one.requests / len(samples)
+    return [shape for shape, requests in zip(few, asked, strict=False) if requests >= KIND_SHARE * sum(asked)]
 
 
 def _with_empty_columns(kinds: Sequence[DraftKind], frame: pl.DataFrame) -> list[DraftKind]:

@@ -303,7 +303,7 @@ def _classes(table: DraftTable, classes: list[DraftClass], to_fill_in: bool) -> 
     if table.traffic is None or not classes or table.unexplained_keys:
         return _undeclared(table, to_fill_in)
     lines: list[str] = []
-    unknown = [c for c in classes if table.from_log and _beyond_keys(c, table)]
+    unknown = [c for c in classes if (table.from_log or table.data is not None) and _beyond_files(c, table)]
     for one in unknown:
         rate, _ = rate_of(one.query.rate)
         what = f"'{one.query.name}' ({rate}) is left out: no file holds the properties in {one.filter}"
@@ -326,9 +326,10 @@ def _transaction(joined: Joined) -> list[str]:
     return lines + _line(8, "required: false", "true refuses every key that would split them")
 
 
-def _beyond_keys(one: DraftClass, table: DraftTable) -> bool:
-    """Whether a class names properties that no key holds."""
+def _beyond_files(one: DraftClass, table: DraftTable) -> bool:
+    """Whether a class names properties that neither a key holds nor the data."""
     known = {name for kind in table.kinds for name in kind.types}
+    known |= {*table.data.types, *KEYS} if table.data is not None else set()
     return one.query.filter is not None and not set(properties(one.query.filter)) <= known
 
 
@@ -353,6 +354,8 @@ def _class(one: DraftClass) -> list[str]:
             8, f"peak: {peak}", f"measured: the busiest minute (busiest second: {query.rate.peak_per_s:g}/s)"
         )
     if is_query(one):
+        if query.analytic:
+            lines += _line(8, "analytic: true", "assumed of what comes once a day: a report, whose load is not weighed")
         if query.top is not None:
             lines += _line(8, f"top: {query.top}")
         if query.order_by:

@@ -194,8 +194,8 @@ def coverage(given: Evidence) -> Ground:
     known = {n: r for n, r in workload.logged.items() if r.basis is not Basis.UNKNOWN}
     if not given.log:
         return Ground(name, title, "there is no log: rates are as declared")
-    if (thin := _too_few(given)) is not None:
-        return thin
+    if (short := _too_few(given) or _unpriced(given)) is not None:
+        return short
     if not known:
         return Ground(name, title, "no rate is declared beside the log: rates are the logged ones")
     shapes: dict[object, list[QueryClass]] = {}
@@ -220,6 +220,25 @@ def coverage(given: Evidence) -> Ground:
     )
     what = "a log of usual load, the share of the requests that it holds (--log-fraction), or the rates that it shows"
     return Ground(name, title, sentence, False, what, 1 - share, logged, declared, "requests/s")
+
+
+def _unpriced(given: Evidence) -> Ground | None:
+    """The ground that does not carry because much of what is asked is of properties that no file holds; else None."""
+    unpriced, workload = given.bench.workload.unpriced, given.bench.workload
+    every = math.fsum(c.rate.mean_per_s for c in (*workload.classes, *unpriced))
+    share = math.fsum(c.rate.mean_per_s for c in unpriced) / every if every > 0 else 0.0
+    if share < LOAD_DECIDES:
+        return None
+    worst = max(unpriced, key=lambda c: (c.rate.mean_per_s, c.name))
+    rate = rate_text(worst.rate.mean_per_s)
+    sentence = (
+        f"'{worst.name}' ({rate}) asks for a property that no file holds: how many entities it reads is not known, "
+        f"and {percent(share)} of the requests are like that"
+    )
+    what = "an export of the table: it tells how many entities a partition holds"
+    return Ground(
+        "coverage", "share of the requests that are priced", sentence, False, what, share, 1 - share, 1.0, "share"
+    )
 
 
 def _too_few(given: Evidence) -> Ground | None:

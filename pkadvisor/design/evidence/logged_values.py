@@ -62,7 +62,9 @@ def parameters(given: Evidence) -> Ground:
         sentence += (
             "either the data and the log are of different tables or times, or the keys of the log are read wrongly"
         )
-        what = "data and a log of the same table and the same time, or key templates that fit the log"
+        what = (
+            "data and a log of the same table and the same time (which is current?), or key templates that fit the log"
+        )
     return Ground(name, title, sentence, False, what, rests, shares[worst], 1.0, "share")
 
 

@@ -29,7 +29,7 @@ class ClassBursts:
     ``rows`` of the population hold the keys, ``place`` says in which span, ``times`` how often: in times of all that
     the class asks in as many seconds of its peak, which are ``per_s`` entities a second. ``totals``: the same for each
     span, keys that are not known among them.
-    ``instances``, ``weights``: whom it asks for in the whole log. ``told``: the properties that the log tells of an
+    ``instances``, ``weights``: whom it asks for in the whole log. ``known``: the properties that the log tells of an
     entity that is inserted, None where what is asked for is all told.
     """
 
@@ -41,7 +41,7 @@ class ClassBursts:
     per_s: float
     instances: Ints
     weights: Floats
-    told: frozenset[str] | None
+    known: frozenset[str] | None
 
 
 Bursts = Mapping[str, ClassBursts]
@@ -149,7 +149,7 @@ def _spans(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Entities/s of each group in each span of a length, and the requests that were seen to name the group."""
     lengths = next(iter(bursts.values())).lengths
-    seen = {n for n, burst in bursts.items() if burst.told is None or properties <= burst.told}
+    seen = {n for n, burst in bursts.items() if burst.known is None or properties <= burst.known}
     each = {n: _per_request(bursts[n], named, ids, size) for n, (_, named) in loads.items() if named and n in seen}
     for span in np.flatnonzero(lengths == length_s).tolist():
         total, requests = np.zeros(size), np.zeros(size)

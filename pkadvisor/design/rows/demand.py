@@ -349,8 +349,8 @@ def of_any_rank(demand: Demand, population: Population) -> Floats:
     if memo not in population.memo or population.memo[memo][0] is not demand.instances:
         whole = _returned(replace(demand, bounds={}), population, [])
         population.memo[memo] = demand.instances, whole
-    found: Floats = population.memo[memo][1]
-    return found
+    counts: Floats = population.memo[memo][1]
+    return counts
 
 
 def returned_among(demand: Demand, population: Population, among: Bools) -> Floats:

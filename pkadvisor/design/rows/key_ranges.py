@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 
 from pkadvisor.design.keys.keyreader import decode_periods, decode_prefix
 from pkadvisor.design.keys.scheme import variable
@@ -16,6 +17,8 @@ from pkadvisor.table.edm import EdmType
 
 LOW, HIGH = ".from", ".until"
 """Suffixes of the columns that hold a logged range's bounds."""
+_ENDS_OF_TIME = (datetime.min.year, datetime.max.year)
+"""Years of bounds below or above all times that anybody keeps: ``ge '0'`` of ticks is no bound."""
 OPEN_END = "\uffff"
 """The upper bound of a RowKey where a filter has none."""
 
@@ -84,9 +87,10 @@ def _bound(part: Part, text: str, context: Context, behind: tuple[Part, ...], *,
     if length is not None and (rest := text[length:]):
         upper = _beyond(rest, behind, upper=upper)
     try:
-        return part.first_value(text, context, upper=upper)
+        value = part.first_value(text, context, upper=upper)
     except (ValueError, OverflowError):
         return None
+    return None if isinstance(value, datetime) and value.year in _ENDS_OF_TIME else value
 
 
 def _whole_length(part: Part, text: str, context: Context) -> int | None:
@@ -110,8 +114,6 @@ def _beyond(rest: str, behind: tuple[Part, ...], *, upper: bool) -> bool:
 
 def _following(value: object) -> object:
     """The least value above one: a range of values begins with its first and ends before its last."""
-    from datetime import datetime, timedelta
-
     if isinstance(value, float):
         return math.nextafter(value, math.inf)
     if isinstance(value, int):

@@ -177,7 +177,7 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
         keys_now=keys_of(current) if advised and current and verdict != "keep" else None,
         current=figures_of(before, target) if advised and before else None,
         recommended=figures_of(after, target) if after else None,
-        hot_keys=_hot_keys(table) if best is None else (),
+        hot_keys=_hot_keys(table) if advised is None else (),
         why=sentences.why(table),
         throttled=sentences.throttled(table, _refused_in_log(result.log)) if advised else "",
         confidence=sentences.confidence(table, result.log),

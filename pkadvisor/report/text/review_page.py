@@ -28,13 +28,13 @@ def render_review(
     ascii_only: bool,
     verbose: bool = False,
     show_suppressed: bool = False,
-    errors_told: bool = False,
+    errors_shown: bool = False,
     details: bool = True,
 ) -> str:
     """The page; ``width`` in columns. Keys are folded where it is too narrow, and never cut.
 
     ``details``: every finding with its line of the design; else the worst ones, each with what to do about it.
-    ``errors_told``: why a design could not be read is told elsewhere, and here only that it could not.
+    ``errors_shown``: why a design could not be read is shown elsewhere, and here only that it could not.
     """
     page = Page(width, color, ascii_only)
     _verdict(page, document)
@@ -49,7 +49,7 @@ def render_review(
     many, quiet, fresh = len(document.designs) > 1, 0, 0
     for design in document.designs:
         if design.error is not None:
-            _unreadable(page, design.design, design.error, reported=errors_told)
+            _unreadable(page, design.design, design.error, reported=errors_shown)
         if design.diff is not None and many and not words.is_loud(design) and not design.diff.notes:
             quiet += 1
         elif design.diff is not None and many and words.is_new(design.diff):

@@ -438,7 +438,7 @@ class TableView:
             return None
         from pkadvisor.design.choice.judge import judge
 
-        return judge(self._section_without(self.unpriced), self.limits, self.dataset, told=False)
+        return judge(self._section_without(self.unpriced), self.limits, self.dataset, detailed=False)
 
     def raw_text(self, row: int, is_partition: bool) -> str:
         """A key template as the file has it."""

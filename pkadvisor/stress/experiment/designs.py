@@ -150,7 +150,7 @@ def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> lis
         tables = _of_result(sections, stored, limits)
     else:
         named = named_schemes(request.reading, [section for section, _ in sections])
-        answer = judge_tables(sections, named, limits, budgets, progress, told=False)
+        answer = judge_tables(sections, named, limits, budgets, progress, detailed=False)
         made = [
             _of_judged(j, source, answer, limits, request)
             for j, (_, source) in zip(answer.judged, sections, strict=True)

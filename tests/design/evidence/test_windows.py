@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.cli.main import main
-from tests.design.evidence.test_grounds import ROWS, STEP_S, Table, design, ground, judged, query
+from tests.design.evidence.test_grounds import STEP_S, Table, design, ground, judged, query
 from tests.tiers import sizes
 
 OFTEN = [{"name": "add", "operation": "insert", "rate": "600/h"}]

@@ -51,7 +51,7 @@ def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: BenchDraw, 
 
     ``keep``: the winner is in place and stays if good enough.
     """
-    mine, theirs = winner.found, rival.found
+    mine, theirs = winner.estimate, rival.estimate
     goal = loss(theirs, mine).goal if better(mine, theirs) else "the current design is good enough" if keep else ""
     if draw.why_not:
         return Confidence(None, goal, Basis.UNKNOWN, rival=theirs.scheme.text, note=draw.why_not)
@@ -75,7 +75,7 @@ def _counted(bench: Bench) -> str:
 
 def _adjusted(again: Resampled, bench: Bench, draw: BenchDraw) -> list[CostEstimate]:
     """The scheme's cost on the whole sample, moved by each resample's deviation."""
-    estimate = again.found
+    estimate = again.estimate
     scale = math.sqrt(draw.kept / (1 - draw.kept) * (1 - draw.fraction))
 
     def moved(name: str, value: float) -> Floats:
@@ -164,7 +164,7 @@ def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False) 
     now = [advice.current] if advice.current is not None and advice.current not in (first, *rivals) else []
     measured = resample([first, *rivals, *now], bench, draw)
     sure = [compare(measured[0], r, bench, draw, keep=advice.in_place) for r in measured[1 : 1 + len(rivals)]]
-    estimates = {id(m.found): replace(m.found, terms=_merged(m, bench, draw)) for m in measured}
+    estimates = {id(m.estimate): replace(m.estimate, terms=_merged(m, bench, draw)) for m in measured}
     return replace(
         advice,
         recommended=estimates[id(first)],
@@ -182,13 +182,13 @@ def with_intervals(
     if draw.counted or draw.why_not:
         return tuple(schemes)
     measured = resample(schemes, bench, draw)
-    return tuple(replace(m.found, terms=_merged(m, bench, draw)) for m in measured)
+    return tuple(replace(m.estimate, terms=_merged(m, bench, draw)) for m in measured)
 
 
 def _merged(again: Resampled, bench: Bench, draw: BenchDraw) -> tuple[Term, ...]:
     """The terms that a scheme has, with intervals where those are known, and the ones that it lacks."""
     known = {t.name: t for t in terms_of(again, bench, draw)}
-    mine = tuple(_with_interval(t, known[t.name]) if t.name in known else t for t in again.found.terms)
+    mine = tuple(_with_interval(t, known[t.name]) if t.name in known else t for t in again.estimate.terms)
     names = {t.name for t in mine}
     return (*mine, *(t for name, t in known.items() if name not in names))
 

@@ -67,7 +67,7 @@ def requests_of(name: str) -> str:
 class Resampled:
     """A scheme and its numbers on every resample, and under each other law of group sizes that the rows allow."""
 
-    found: CostEstimate
+    estimate: CostEstimate
     values: Mapping[str, Floats]
     allowed: Mapping[str, Floats] = field(default_factory=dict)
 
@@ -93,7 +93,7 @@ def _numbers(schemes: Sequence[CostEstimate], bench: Bench) -> list[dict[str, fl
 
 def terms_of(again: Resampled, bench: Bench, draw: BenchDraw) -> tuple[Term, ...]:
     """The numbers of a scheme with their intervals; *unknown*, with the reason, where no interval would hold."""
-    estimate = again.found
+    estimate = again.estimate
     steps, least = _steps(estimate, bench), _least(estimate)
     open_ = _open_classes(estimate, bench)
     unknown = _unknown(again, open_, bench)
@@ -166,7 +166,7 @@ def _with_unknown(held: Interval, open_: Sequence[ClassCost]) -> Interval:
 
 def _unknown(again: Resampled, few: Sequence[ClassCost], bench: Bench) -> dict[str, str]:
     """The numbers of a scheme of which nothing can be stated, each with the reason."""
-    estimate = again.found
+    estimate = again.estimate
     paged = [c for c in few if c.entities_read_max * 4 > bench.limits.page_entities]
     out = {reads_of(c.name): FEW_ROWS for c in few} | {requests_of(c.name): FEW_ROWS for c in paged}
     heavy = sum(c.rate_per_s * c.entities_read_max for c in few if not c.analytic)

@@ -133,9 +133,9 @@ def turning(first: CostEstimate, second: CostEstimate, bench: Bench, *, kept: bo
 
     inner = 1.0
     for level in LEVELS:
-        found = [(n, sign) for n in names for sign in (1, -1) if turned(n, level**sign)]
+        turning_rates = [(n, sign) for n in names for sign in (1, -1) if turned(n, level**sign)]
         best: tuple[float, str, float] | None = None
-        for name, sign in found:
+        for name, sign in turning_rates:
             if best is not None and not turned(name, best[0] ** sign):
                 continue  # it needs more than the best so far
             outer = level if best is None else best[0]

@@ -33,20 +33,20 @@ def judge_tables(
     budgets: tuple[Budget, ...],
     progress: Progress,
     *,
-    told: bool = True,
+    detailed: bool = True,
     finished: Callable[[Judged], Judged] = lambda judged: judged,
     checked: Callable[[Sequence[Judged]], None] = lambda judged: None,
 ) -> Judgement:
     """The one answer that every command advises, tests and prints.
 
     ``named`` are the candidates of each section; ``finished`` completes each answer before the kinds are arranged, and
-    ``checked`` may raise where nothing can be weighed. ``told`` as ``judge`` has it.
+    ``checked`` may raise where nothing can be weighed. ``detailed`` as ``judge`` has it.
     """
     judged_tables = []
     for (section, dataset), schemes in zip(sections, named, strict=True):
         progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
         judged_tables.append(
-            finished(judge(section, limits, dataset, named=tuple(schemes), budgets=budgets, told=told))
+            finished(judge(section, limits, dataset, named=tuple(schemes), budgets=budgets, detailed=detailed))
         )
     checked(judged_tables)
     arranged_judged, arranged = judge_kinds(judged_tables, limits, [dataset for _, dataset in sections])

@@ -213,5 +213,5 @@ def _in_hex(piece: Piece) -> bool:
 def _time_or_guid(piece: Piece) -> bool:
     """Whether texts are times or Guids, and not one value such as ``2026-01-01`` again and again."""
     shape = piece.shape
-    told = shape is not None and shape.edm in (EdmType.DATETIME, EdmType.GUID) and "sortable" not in shape.function
-    return told and len(set(piece.texts) - {MISSING}) > 1
+    typed = shape is not None and shape.edm in (EdmType.DATETIME, EdmType.GUID) and "sortable" not in shape.function
+    return typed and len(set(piece.texts) - {MISSING}) > 1

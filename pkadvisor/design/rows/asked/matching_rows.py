@@ -53,13 +53,13 @@ def counted(
         low, high = codes_between(population, over, bounds)
         ordered = np.sort((ids[:rows] * (code_count + 1) + codes[:rows])[keep])
         base = ids[instances] * (code_count + 1)
-        found = np.searchsorted(ordered, base + np.maximum(high, low)) - np.searchsorted(ordered, base + low)
+        counts = np.searchsorted(ordered, base + np.maximum(high, low)) - np.searchsorted(ordered, base + low)
         itself &= (codes[instances] >= low) & (codes[instances] < high)
     else:
-        found = np.bincount(ids[:rows][keep], minlength=size)[ids[instances]]
+        counts = np.bincount(ids[:rows][keep], minlength=size)[ids[instances]]
     if not atoms and over is None:  # one group for all: its share is known as well as any
-        return np.asarray(found * ((population.drawn_from if whole else population.total) / max(1, rows)))
-    return population.expected(found, itself, whole=whole, instances=instances)
+        return np.asarray(counts * ((population.drawn_from if whole else population.total) / max(1, rows)))
+    return population.expected(counts, itself, whole=whole, instances=instances)
 
 
 def in_every_range(

@@ -50,15 +50,15 @@ class EntityReader(KeyReader):
             others = {**_NOBODYS, EdmType.STRING: request.row}
             nobodys = {name: others.get(self._types.get(name, EdmType.STRING)) for name in self._names}
             entity = {n: values.get(n + LOW, value) for n, value in nobodys.items() if n not in values}
-        told = {name: value for name, value in entity.items() if value is not None}
-        ends = {name + end for name in told for end in (LOW, HIGH)}
-        return via, {n: v for n, v in values.items() if n not in ends} | told
+        present = {name: value for name, value in entity.items() if value is not None}
+        ends = {name + end for name in present for end in (LOW, HIGH)}
+        return via, {n: v for n, v in values.items() if n not in ends} | present
 
 
 def entity_reader(scheme: KeyScheme, types: Mapping[str, EdmType], data: DataProfile | None) -> KeyReader | None:
     """The reader of keys that do not tell all that they are made of, where the data has the entities; else None."""
     if data is None or not set(KEYS) <= set(data.types) or data.hashed & {*KEYS, *scheme.main.properties}:
         return None
-    told = {name for name, (_, _, part) in tellers(scheme.main).items() if part.decodes}
-    names = tuple(n for n in scheme.main.properties if n not in told and n in data.types and n not in KEYS)
+    decoded = {name for name, (_, _, part) in tellers(scheme.main).items() if part.decodes}
+    names = tuple(n for n in scheme.main.properties if n not in decoded and n in data.types and n not in KEYS)
     return EntityReader(scheme, types, names, data) if names else None

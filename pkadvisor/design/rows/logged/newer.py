@@ -58,8 +58,8 @@ def share_there(demand: Demand, sets: Iterable[Iterable[Atom]], inserted: Insert
 
 def _among(atoms: Iterable[Atom], asked: Ints, inserted: Inserted, population: Population) -> Bools:
     ids, _ = population.groups(atoms)
-    found: Bools = np.isin(ids[asked], ids[inserted.rows])
-    return found
+    among: Bools = np.isin(ids[asked], ids[inserted.rows])
+    return among
 
 
 def without_inserted(absent: pl.Series, name: str, workload: Workload) -> pl.Series:
