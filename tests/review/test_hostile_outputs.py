@@ -33,7 +33,8 @@ from tests.review.documents import (
     worsened,
 )
 from tests.review.support import as_dict
-from tests.review.test_outputs import commands, sarif
+from tests.review.test_annotations_and_pages import commands
+from tests.review.test_outputs import sarif
 from tests.tiers import examples
 
 PIECES = (

@@ -41,7 +41,9 @@ __all__ = [
 
 ARRIVAL_TIMESTAMP = "timestamp"
 ARRIVAL_FILE_ORDER = "file_order"
-TABLE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}")
+_TABLE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}")
+_MEANT_AS_ONE = re.compile("[A-Za-z0-9_-]{1,63}")
+NAMES_ALLOWED = "3 to 63 ASCII letters and digits, a letter first; 'tables' is reserved"
 
 
 class Sampling(StrEnum):
@@ -203,13 +205,18 @@ def design_schema() -> dict[str, Any]:
     return json_schema()
 
 
+def is_table_name(name: str, *, meant: bool = False) -> bool:
+    """Whether the service takes a name for a table; ``meant``: whether it can have been meant as one."""
+    return (_MEANT_AS_ONE if meant else _TABLE_NAME).fullmatch(name) is not None and (meant or name.lower() != "tables")
+
+
 def skeleton(dataset_columns: Sequence[tuple[str, EdmType]], table: str) -> str:
     """A commented design file for a data set: valid YAML, and a valid design once its rates are filled in.
 
     A ``table`` that is no table name is bent into one; columns whose names a design cannot hold are left out.
     """
     name = re.sub(r"^[0-9]+", "", re.sub(r"[^A-Za-z0-9]", "", table))[:63]
-    name = name if TABLE_NAME.fullmatch(name) and name.lower() != "tables" else f"{name[:58]}Table"
+    name = name if is_table_name(name) else f"{name[:58]}Table"
     columns = [(c, t) for c, t in dataset_columns if c and len(c) <= 255 and c.isprintable()]
     own = [(c, t) for c, t in columns if c not in SYSTEM_PROPERTIES]
     first = next(((c, t) for c, t in own if is_filter_name(c)), None)

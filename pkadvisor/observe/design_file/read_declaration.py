@@ -8,7 +8,7 @@ from typing import Final
 
 from pkadvisor.errors import UsageError, of_several
 from pkadvisor.files import head_of
-from pkadvisor.observe.design_file.declaration import TABLE_NAME, Declaration, TableDeclaration
+from pkadvisor.observe.design_file.declaration import NAMES_ALLOWED, Declaration, TableDeclaration, is_table_name
 from pkadvisor.observe.design_file.declaration_build import TableBuilder
 from pkadvisor.observe.design_file.declaration_errors import refusals
 from pkadvisor.observe.design_file.declaration_model import DesignModel
@@ -33,8 +33,11 @@ def load_declaration(path: Path | str, text: str | None = None) -> Declaration:
     return read_declaration(path, text)[0]
 
 
-def read_declaration(path: Path | str, text: str | None = None) -> tuple[Declaration, Document]:
-    """As ``load_declaration``, and the document, which knows the place of every value."""
+def read_declaration(
+    path: Path | str, text: str | None = None, *, any_names: bool = False
+) -> tuple[Declaration, Document]:
+    """As ``load_declaration``, and the document, which knows the place of every value; with ``any_names`` also where
+    the service refuses the name of a table for its hyphens, its underscores or its length."""
     from pydantic import ValidationError
 
     document = Document(str(path), read_text(Path(path)) if text is None else text)
@@ -48,10 +51,9 @@ def read_declaration(path: Path | str, text: str | None = None) -> tuple[Declara
     folded: dict[str, str] = {}
     for name in design.tables:
         at: Path_ = ("tables", name)
-        if not TABLE_NAME.fullmatch(name) or name.lower() == "tables":
+        if not is_table_name(name, meant=any_names):
             what = f"'{name}' is not a table name"
-            fix = "3 to 63 ASCII letters and digits, a letter first; 'tables' is reserved"
-            raise document.error(at, what, fix, at_key=True)
+            raise document.error(at, what, NAMES_ALLOWED, at_key=True)
         if name.lower() in folded:
             what = f"'{name}' and '{folded[name.lower()]}' are one table: names ignore case"
             raise document.error(at, what, "merge them", at_key=True)

@@ -117,7 +117,10 @@ def _drops(plan: AccessPlan) -> bool:
 def beside_keys(subject: Subject) -> tuple[str, ...] | None:
     """Properties of its filter that the keys leave open."""
     plan = subject.view.plan_of(subject.item)
-    return None if plan is None else plan.unserved
+    if plan is None:
+        return None
+    by_periods = () if plan.periods is None else (plan.periods.property,)
+    return tuple(name for name in plan.unserved if name not in by_periods) or plan.unserved
 
 
 def or_parts(subject: Subject) -> float | None:
@@ -383,25 +386,17 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.or_part_access", T, "", or_part_access),
     Fact("query.negated", T, "", negated),
     Fact("query.fan_out", N, "requests", fan_out, about="Requests for its buckets and choices, without periods."),
-    Fact(
-        "query.partitions_chosen", N, "partitions", partitions_chosen, about="Values of its 'or' in partitions apart."
-    ),
-    Fact("query.rows_chosen", N, "values", rows_chosen, about="Values of its 'or' in one partition, asked apart."),
+    Fact("query.partitions_chosen", N, "partitions", partitions_chosen),
+    Fact("query.rows_chosen", N, "values", rows_chosen),
     Fact("query.requests_at_once", N, "requests", requests_at_once, about="Those requests for all its periods."),
     Fact("query.requests_per_s", N, "requests/s", requests_per_s, Basis.DERIVED),
     Fact("query.pointer_reads", N, "requests", pointer_reads),
     Fact("query.pointer_reads_per_s", N, "requests/s", pointer_reads_per_s),
     Fact("query.periods_each", N, "periods", periods_each, about="Periods, where each takes all those requests."),
-    Fact("query.fan_out_of", T, "", fan_out_of, about="What these requests differ in."),
+    Fact("query.fan_out_of", T, "", fan_out_of),
     Fact("query.fan_out_buckets", B, "", fan_out_buckets, about="Whether they differ in buckets."),
     Fact("query.periods", N, "partitions", periods, Basis.DERIVED, about="Partitions of time that it runs over."),
-    Fact(
-        "query.periods_spread",
-        N,
-        "periods",
-        periods_spread,
-        about="Those periods, where each is in several partitions.",
-    ),
+    Fact("query.periods_spread", N, "periods", periods_spread),
     Fact(
         "query.period_requests", N, "requests", period_requests, about="The most requests for the periods in its key."
     ),
@@ -416,9 +411,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.entities_read", N, "entities", entities_read, Basis.ESTIMATED, about="Entities read for one query."),
     Fact("query.entities_read_max", N, "entities", entities_read_max, about="The most that one query reads."),
     Fact("query.entities_returned", N, "entities", entities_returned, about="Entities that one query is after."),
-    Fact(
-        "query.pages", N, "pages", pages, Basis.ESTIMATED, about="Answers of at most a page each, one after the other."
-    ),
+    Fact("query.pages", N, "pages", pages, Basis.ESTIMATED),
     Fact("query.pages_in_turn", N, "pages", pages_in_turn, Basis.ESTIMATED, about="Those that wait for one another."),
     Fact("query.whole_of", T, "", whole_of, Basis.DERIVED, about="What it reads from end to end: table or partition."),
     Fact("query.duration_s", N, "s", duration_s, Basis.ESTIMATED, about="Time to read it page after page."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
+from pkadvisor.observe.design_file.declaration import is_table_name
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.views.expressions import FactType
@@ -16,6 +17,11 @@ from pkadvisor.table.edm import EdmType
 def tables(subject: Subject) -> float:
     """Tables that the file declares."""
     return float(len(subject.design.declaration.tables))
+
+
+def names_refused(subject: Subject) -> tuple[str, ...]:
+    """Names of tables that the service refuses."""
+    return tuple(f"'{t.name}'" for t in subject.design.declaration.tables if not is_table_name(t.name))
 
 
 def has_keys(subject: Subject) -> bool:
@@ -149,6 +155,7 @@ _NUMBER, _BOOL = FactType.NUMBER, FactType.BOOL
 
 FACTS: tuple[Fact, ...] = (
     Fact("design.tables", _NUMBER, "tables", tables, may_be_unknown=False),
+    Fact("design.names_refused", FactType.TEXTS, "", names_refused, may_be_unknown=False),
     Fact("table.has_keys", _BOOL, "", has_keys, may_be_unknown=False),
     Fact("table.has_data", _BOOL, "", has_data, may_be_unknown=False),
     Fact("table.index_rows", _NUMBER, "index rows", index_rows),

@@ -40,7 +40,7 @@ def open_design(
     in lower case."""
     from pkadvisor.observe.design_file.read_declaration import read_declaration
 
-    declaration, document = read_declaration(path, text)
+    declaration, document = read_declaration(path, text, any_names=True)
     given, unmatched = _documents_for(declaration, profile, alone, elsewhere)
     profiled = _data(data, declaration)
     sections = sections_of((), declaration, [p for p, _ in profiled], _traffic(logs, declaration), given)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,9 +11,6 @@ from hypothesis import strategies as st
 from msgspec import convert
 from msgspec.structs import replace
 
-from pkadvisor.design.choice.sections import Judged
-from pkadvisor.design.keys.scheme import KeyScheme, parse_key
-from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.summary.figures import first_break
@@ -24,12 +19,10 @@ from pkadvisor.report.summary.summary import TABLES_SHOWN, Summary
 from pkadvisor.report.summary.summary import summarize as summary_of
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.verdict_page import LABEL, LINES_MAX, WIDER, sentence_lines, shortened, table_lines
-from pkadvisor.report.words import _in_keys_alone
+from pkadvisor.report.text.verdict_page import LABEL, LINES_MAX, WIDER, table_lines
 from tests.report.support import SAMPLES, result
 from tests.tiers import examples
 
-STALE = "may 'by-age' lag? Its index row is written after the entity."
 Document = dict[str, Any]
 
 
@@ -265,273 +258,3 @@ def test_rows_read_count_the_queries_that_somebody_waits_for() -> None:
     ):
         entry |= {"rate_per_s": per_s, "entities_read": read, "entities_returned": returned, "analytic": analytic}
     assert only(found).recommended.rows_read_per_row_returned == pytest.approx(70 / 10)
-
-
-# -- sentences --------------------------------------------------------------------------------------------------------
-
-
-def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
-    """Each thing that is taken away lets the next one be told."""
-    found = result("footrace")
-    table = found["tables"][0]
-    best = table["recommended"]
-    violation = {"code": "hot-partition", "measured": 1, "limit": 2, "unit": "x", "assumed_growth": True}
-    table["warnings"] = ["none of the keys of by-bib is in the data"]
-    best["violations"] = [violation | {"message": "partition 'a' takes 3x; only buckets help"}]
-    both = {"name": "both", "kept": False, "required": False, "mean_entities": 2, "sets_over_limit": 0, "sets": 1}
-    best["transactions"] = [both | {"entities_most": 100}]
-    by_bib, by_age = (next(c for c in best["classes"] if c["name"] == name) for name in ("by-bib", "by-age"))
-    by_bib["latency_ms_p99"] = 80
-    best["index_rows"][0]["consistency"] = "eventual"
-    by_age |= {"access": "table scan", "entities_read": 500, "entities_returned": 10, "via": "index row 1"}
-
-    def said() -> dict[str, str]:
-        return dict(only(found).cautions)
-
-    assert said() == {"Caveat": "None of the keys of by-bib is in the data.", "Check": STALE}
-    table["warnings"] = []
-    assert said()["Caveat"] == "Partition 'a' takes 3x."
-    best["violations"] = []
-    assert said()["Caveat"].startswith("'both' is not always one group transaction")
-    best["transactions"][0]["kept"] = True
-    assert said() == {"Caveat": "'by-bib' misses its latency goal: p99 80 ms, goal 50 ms.", "Check": STALE}
-    by_bib["latency_ms_p99"] = 40
-    assert said() == {"Caveat": "'by-age' still scans: it reads 500 rows to return 10.", "Check": STALE}
-    best["index_rows"][0]["consistency"] = "atomic"
-    by_age["access"] = "row range"
-    assert said() == {"Check": "are the 6,000 entities of the sample drawn at random?"}
-    table["data"]["sampling"] = "slice"
-    assert said() == {"Check": "are the 42,000 entities that were not read like the others?"}
-    table["data"]["entities_total"] = 6000
-    density = next(g for g in table["grounds"] if g["name"] == "density")
-    density |= {"measured": 3.0, "expected": 29.0}
-    assert said() == {"Check": "does the table hold more than these 6,000 entities?"}
-    table["data"]["sampling"] = "complete"
-    assert said() == {"Check": "are the declared rates right? No log was given."}
-    density["measured"] = 2.0
-    assert said() == {"Check": "are 29/s inserts right? 2/s arrive in the data."}
-    table["cannot_be_known"] = ["whether two entities with the same race ever have the same bib", "when"]
-    assert said() == {"Check": "can two entities with the same race have the same bib?"}
-
-
-def throttled_line(change: Callable[[dict[str, Any]], None]) -> str:
-    found = result("footrace")
-    change(found["tables"][0])
-    return only(found).throttled
-
-
-def test_who_is_throttled_is_named_for_both_keys() -> None:
-    hot = "71.3 % of attempts on '2023 Chicago Marathon__Full', 5 more partitions"
-
-    def refused_after(table: dict[str, Any]) -> None:
-        term(table["recommended"])["value"] = 0.2
-
-    def refused_by_none(table: dict[str, Any]) -> None:
-        over_together(table)
-        table["current"]["breaks"] = []
-
-    def over_together(table: dict[str, Any]) -> None:
-        term(table["current"])["value"] = 0.0
-        broken = next(b for b in table["current"]["breaks"] if b["limit"] < b["measured"])
-        table["current"]["breaks"] = [broken | {"cause": "the run of partitions that one query reads"}]
-
-    def refused_for_a_second(table: dict[str, Any]) -> None:
-        refused_by_none(table)
-        message = "partition 'x' takes 4,581 entities in its busiest second, 2.29x its target; throttled if"
-        table["current"]["remarks"] = [{"code": "throttled-burst", "message": message}]
-
-    def term(scheme: dict[str, Any]) -> dict[str, Any]:
-        return next(t for t in scheme["terms"] if t["name"] == "throttled at peak")
-
-    burst = "partition 'x' takes 4,581 entities in its busiest second, 2.29x its target"
-    assert throttled_line(refused_for_a_second) == f"{burst}; after: none."
-    assert throttled_line(lambda _: None) == f"{hot}; after: none."
-    assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys 20 % of attempts on '")
-    assert throttled_line(over_together) == "range scans, at 5.14x the target; after: none."
-    assert throttled_line(refused_by_none) == "nothing at the peak, under either key."
-    assert throttled_line(lambda t: t.update(why_not="too few rows", verdict="not_enough")) == ""
-
-
-def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
-    found = result("microblog")
-    found["tables"][0]["ranking_says"] = found["tables"][0]["verdict"] = "keep"
-    found["tables"][0]["current"]["breaks"] = []
-    for term in found["tables"][0]["current"]["terms"]:
-        term["value"] = 0 if term["name"] == "throttled at peak" else term["value"]
-    found["log"] |= {"throttled": 0, "requests_attempted": 1000}
-    assert only(found).throttled == "nothing at the peak."
-    found["log"]["throttled"] = 197
-    assert only(found).throttled.startswith("19.7 % of the attempts in the log got 503, but no partition is over")
-
-
-@pytest.mark.parametrize(
-    ("flip", "says"),
-    [
-        (
-            {"turn": "flips", "query": "by-bib", "factor": 4, "rate_per_s": 240, "rank": 2},
-            "'by-bib' rises from 60/s to 240/s: then scheme:2 is better.",
-        ),
-        (
-            {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
-            "'by-bib' falls from 60/s to 6/s: then scheme:3 is better.",
-        ),
-        ({"turn": "dominated"}, "you add queries; no rates of these change it."),
-        (
-            {"turn": "ahead", "rank": 2},
-            "the tolerances of the ranking change. Compared alone, the next best keys rank first.",
-        ),
-        ({"turn": "none"}, "you add queries; no rate of one, 0.001x to 1,000x, does."),
-        (None, ""),
-    ],
-)
-def test_what_would_change_the_advice_is_said(flip: dict[str, Any] | None, says: str) -> None:
-    found = result("footrace")
-    nothing = dict.fromkeys(("rank", "query", "factor", "rate_per_s", "goal"))
-    found["tables"][0]["flip"] = flip and {**nothing, "proof": [], "rates_tried": 1, **flip}
-    assert only(found).changes_if == says
-
-
-@pytest.mark.parametrize(
-    ("keys", "index_rows", "says"),
-    [
-        (None, 0, "no index row is needed"),
-        (None, 2, "1 more index row would help"),
-        (("{event}", "{bib}"), 0, "{event} | {bib} is better"),
-        (("{event}", "{bib}"), 1, "scheme:7 is better"),
-        (("{event}_{distance}_{gender}", "{bib}"), 0, "scheme:7 is better"),
-    ],
-)
-def test_a_flip_names_index_rows_that_differ_short_keys_and_else_a_rank(
-    keys: tuple[str, str] | None, index_rows: int, says: str
-) -> None:
-    found = result("footrace")
-    best = found["tables"][0]["recommended"]
-    partition_key, row_key = keys or (best["partition_key"], best["row_key"])
-    row = {"partition_key": "X", "row_key": "", "copy": "full"}
-    other = {"partition_key": partition_key, "row_key": row_key, "index_rows": [row] * index_rows}
-    found["tables"][0]["flip"] |= {"turn": "flips", "query": "by-bib", "rate_per_s": 6.0, "rank": 7, "keys": other}
-    assert len(best["index_rows"]) == 1
-    assert only(found).changes_if == f"'by-bib' falls from 60/s to 6/s: then {says}."
-
-
-def test_the_query_that_loads_the_table_most_is_named_once() -> None:
-    found = result("footrace")
-    assert only(found).why == "'by-age' reads 8,121 rows to return 68.1; it is 99 % of the load (rows)."
-    found["tables"][0]["ranking_says"] = found["tables"][0]["verdict"] = "keep"
-    assert only(found).why.endswith(" 'by-age' is 99 % of the load (rows).")
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({}, "high (first in all resamples), if the load is as declared."),
-        ({"share": 0.97}, "high (first in 97 % of the resamples), if the load is as declared."),
-        ({"basis": "counted"}, "high (every row was counted), if the load is as declared."),
-        (
-            {"basis": "counted", "sure": False, "note": "counted on this file (9 rows)"},
-            "counted on this file (9 rows), if the load is as declared.",
-        ),
-        (
-            {"sure": False, "note": "of this file"},
-            "medium (by this file alone), if the load is as declared.",
-        ),
-        (
-            {"sure": False, "note": "of this file; which entities are read is assumed", "assumed_share": 0.2},
-            "low (first in all resamples, but which entities are read is assumed), if the load is as declared.",
-        ),
-        (
-            {"share": None, "note": "counted on this file (40,000 rows), but which entities are read is assumed"},
-            "unknown (which entities are read is assumed).",
-        ),
-        (
-            {"share": None, "note": "counted on this file (40,000 rows)"},
-            "unknown (counted on this file (40,000 rows)).",
-        ),
-        (
-            {"share": None, "note": "a slice: what lies outside may differ"},
-            "unknown (a slice: what lies outside may differ).",
-        ),
-        (
-            {"sure": False, "share": 0.6, "rows_needed": 2000, "rows_of": "data"},
-            "low (first in 60 % of the resamples; add 2,000 rows of data), if the load is as declared.",
-        ),
-    ],
-)
-def test_confidence_is_told_in_words_with_its_condition(change: Document, said: str) -> None:
-    found = result("footrace")
-    found["tables"][0]["confidence"] |= change
-    assert only(found).confidence == said
-
-
-def test_confidence_rests_on_the_log_where_there_is_one() -> None:
-    assert only(result("microblog")).confidence.endswith(", if 10 min of log are typical.")
-
-
-def test_without_files_of_the_command_the_document_names_them() -> None:
-    assert only(result("footrace")).next_command == "advisor stress registrations.csv --design design.yaml"
-    found = result("footrace")
-    found["tables"][0]["data"] = None
-    assert summarize(found, "--log l.gz").tables[0].next_command == "advisor analyze --log l.gz --details"
-
-
-def test_keys_that_only_the_sample_shows_to_be_unique_are_asked_about_first() -> None:
-    found = result("footrace")
-    asked = "unique in 6,000 sampled rows: is bib, event unique in the table?"
-    found["tables"][0]["cannot_be_known"] = ["when", asked]
-    assert [label for label, _ in only(found).prose][:2] == ["Why", "Check"]
-    assert only(found).ask_first == "is bib, event unique in the table?"
-    found["tables"][0]["cannot_be_known"] = ["when"]
-    assert not only(found).ask_first
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        (
-            "Every query reads only its rows; the next best keys lose by " + "cost " * 12,
-            "Every query reads only its rows.",
-        ),
-        ("One. Two goes on " + "and on " * 20, "..."),
-        ("word " * 40, "..."),
-    ],
-)
-def test_a_sentence_without_room_ends_at_a_clause_or_says_that_it_goes_on(text: str, shown: str) -> None:
-    page = Page(80, color=False, ascii_only=False)
-    (line,) = shortened(page, sentence_lines(page, "Why:", text), 1)
-    assert line.endswith(shown) and len(line) <= 80
-
-
-def test_what_has_room_is_whole() -> None:
-    page = Page(80, color=False, ascii_only=False)
-    lines = sentence_lines(page, "Why:", "word; " * 30)
-    assert shortened(page, lines, len(lines)) == lines
-    asked = sentence_lines(page, "Check", "may 'by-age' miss the newest writes? Its row comes later, " + "so " * 30)
-    assert shortened(page, asked, 1) == ["  Check may 'by-age' miss the newest writes?"]
-    assert shortened(page, lines, 2) == [lines[0], "    " + "word; " * 11 + "word."]
-
-
-@pytest.mark.parametrize(("share", "asked"), [("90", True), ("40", False)])
-def test_keys_that_the_data_lacks_ask_for_the_whole_export(share: str, asked: bool) -> None:
-    found = result("footrace")
-    found["tables"][0]["notes"].append(f"{share} % of the keys that 'by-bib' asks for are not in the data")
-    question = f"is the export whole? {share} % of the keys that 'by-bib' asks for are not in it."
-    assert (("Check", question) in cautions(typed(found).tables[0], logged=True)) is asked
-
-
-@pytest.mark.parametrize(
-    ("partition", "row", "lost"),
-    [
-        ("{p1}", "{user}", "r1"),
-        ("{p1}", "{ticks(r1)}", ""),
-        ("{p1}_x", "{time(r1,'yyyyMMdd')}", ""),
-        ("{hash(p1,8)}", "{time(r1,'yyyy')}_{user}", "p1, r1"),
-    ],
-)
-def test_what_only_the_current_keys_hold_is_named(partition: str, row: str, lost: str) -> None:
-    """A hash or a year of it is not the value; a day is, where the current keys hold no more."""
-    best = cast(CostEstimate, SimpleNamespace(scheme=KeyScheme(parse_key(partition, row))))
-    section = SimpleNamespace(declared=SimpleNamespace(key_parts=("p1", "r1")))
-    current = SimpleNamespace(scheme=KeyScheme(parse_key("{p1}", "{time(r1,'yyyyMMdd')}")))
-    judged = SimpleNamespace(section=section, advice=SimpleNamespace(current=current))
-    said = _in_keys_alone(best, cast(Judged, judged))
-    assert said == ([f"only the current keys hold {lost}: store what they tell in properties"] if lost else [])
