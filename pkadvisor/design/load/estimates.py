@@ -357,7 +357,7 @@ class Confidence:
         counted."""
         if share < LOAD_DECIDES:
             return self
-        note = f"which entities are read is assumed for {100 * share:.3g} % of the load"
+        note = f"{100 * share:.2g} % of the draws are assumed"
         if self.basis is Basis.COUNTED:
             return replace(self, share=None, basis=Basis.ASSUMED, note=f"{self.note}, but {note}", assumed=share)
         return replace(self, note=f"{self.note}; {note}" if self.note else note, assumed=share)

@@ -90,9 +90,8 @@ def confidence(table: AnalysisTable, log: AnalysisLog | None) -> str:
     if entry is None or table.why_not or table.ranking_says == "unsatisfied":
         return ""
     if entry.share is None:
-        reason = entry.note.rpartition(", but ")[2].partition(", ")[0]
-        return f"unknown ({reason.partition(' for ')[0]})."
-    return f"{sureness(entry)}, if {condition(log)}."
+        return f"unknown ({entry.note.rpartition(', but ')[2].partition(', ')[0]})."
+    return f"{sureness(entry)}." if entry.assumed_share else f"{sureness(entry)}, if {condition(log)}."
 
 
 def throttled(table: AnalysisTable, refused_in_log: float = 0.0) -> str:

@@ -191,12 +191,12 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
             "medium (by this file alone), if the load is as declared.",
         ),
         (
-            {"sure": False, "note": "of this file; which entities are read is assumed", "assumed_share": 0.2},
-            "low (first in all resamples, but which entities are read is assumed), if the load is as declared.",
+            {"sure": False, "note": "of this file; 80 % of the draws are assumed", "assumed_share": 0.2},
+            "low (first in all resamples, but 80 % of the draws are assumed).",
         ),
         (
-            {"share": None, "note": "counted on this file (40,000 rows), but which entities are read is assumed"},
-            "unknown (which entities are read is assumed).",
+            {"share": None, "note": "counted on this file (40,000 rows), but 80 % of the draws are assumed"},
+            "unknown (80 % of the draws are assumed).",
         ),
         (
             {"share": None, "note": "counted on this file (40,000 rows)"},
