@@ -33,7 +33,9 @@ SHORT_S = 60.0
 REQUESTS_MIN = 10.0
 """Requests of a shorter log that tell a rate within a factor of two. Assumed."""
 DAY = 86_400.0
-NO_GROWTH = 100.0
+RATES_APART = 10.0
+"""Times that the inserts of the workload and of the data lie apart, from which on nothing that is advised is sure."""
+NO_GROWTH = 10_000.0
 """Times that inserts and data of a stated size lie apart, from which on no growth of the table explains it. Assumed."""
 
 
@@ -153,7 +155,9 @@ def _window(demand: Demand, given: Evidence) -> _Window | None:
     if query.analytic:
         return None
     out = []
-    if query.draw.by is DrawBy.NEWEST and population.arrival and (span := span_of(population, population.arrival)):
+    # Of the newest minute all of a shorter slice is drawn: that is hotter than the table, never cooler.
+    drawn = query.draw.by is DrawBy.NEWEST and population.sampling != "slice"
+    if drawn and population.arrival and (span := span_of(population, population.arrival)):
         out.append(_Window(population.arrival, query.draw.window_s, _seconds(span)))
     for name, bounds in demand.bounds.items():
         span = span_of(population, name)
@@ -353,12 +357,24 @@ def assumptions(given: Evidence) -> Ground:
 
 
 def with_guesses(judged: Judged) -> Judged:
-    """A section with what nobody said of its workload taken out of how sure its advice is."""
+    """A section with what nobody said of its workload, or what its data contradicts, taken out of how sure its advice
+    is."""
     advice, bench = judged.advice, judged.bench
     if advice is None or bench is None or advice.confidence is None:
         return judged
     confidence = advice.confidence.with_assumed(assumed_share(bench, advice.recommended))
+    apart = inserts_apart(grounds_of(judged))
+    if apart >= RATES_APART:
+        confidence = confidence.with_contradiction(f"inserts and data differ {ratio(apart)}")
     return replace(judged, advice=replace(advice, confidence=confidence))
+
+
+def inserts_apart(grounds: Sequence[Ground]) -> float:
+    """How many times the inserts of the workload and those that the data shows lie apart; 1 where one is not known."""
+    ground = next((g for g in grounds if g.name == "density"), None)
+    if ground is None or not ground.measured or not ground.expected:
+        return 1.0
+    return max(ground.measured, ground.expected) / min(ground.measured, ground.expected)
 
 
 def guess(demand: Demand, bench: Bench) -> bool:

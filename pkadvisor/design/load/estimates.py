@@ -352,15 +352,24 @@ class Confidence:
     assumed: float = 0.0
     """Share of the load whose parameters are a guess: where it matters, counting every row makes nothing sure."""
 
+    contradicted: bool = False
+    """Whether the evidence contradicts itself by so much that the figures are those of another table."""
+
     def with_assumed(self, share: float) -> Confidence:
         """How sure it is where a share of the load is a guess: where that decides, nothing is sure and nothing
         counted."""
         if share < LOAD_DECIDES:
             return self
-        note = f"{100 * share:.2g} % of the draws are assumed"
+        return replace(self._doubted(f"{100 * share:.2g} % of the draws are assumed"), assumed=share)
+
+    def with_contradiction(self, note: str) -> Confidence:
+        """How sure it is where the evidence contradicts itself."""
+        return replace(self._doubted(note), contradicted=True)
+
+    def _doubted(self, note: str) -> Confidence:
         if self.basis is Basis.COUNTED:
-            return replace(self, share=None, basis=Basis.ASSUMED, note=f"{self.note}, but {note}", assumed=share)
-        return replace(self, note=f"{self.note}; {note}" if self.note else note, assumed=share)
+            return replace(self, share=None, basis=Basis.ASSUMED, note=f"{self.note}, but {note}")
+        return replace(self, note=f"{self.note}; {note}" if self.note else note)
 
 
 @dataclass(frozen=True, slots=True)

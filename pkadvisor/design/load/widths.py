@@ -63,7 +63,7 @@ def widths_needed(
         if identifies(name, population):
             grown = int(population.total * horizon_factor) if grows_in_keys(workload) else 0
             reach = max(grown, max(reach, population.total) + int(inserted_per_s(workload) * coming_s))
-        elif population.keys_drawn and named_like_identifier(name):
+        elif population.keys_drawn and population.surplus((*population.sampled_by, ("p", name))) == 0:
             reach = min(population.total, reach * population.total // population.rows)
         if name in rises:
             reach = max(reach, population.sizes(name).largest + int(rises[name] * coming_s))

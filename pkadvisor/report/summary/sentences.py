@@ -91,7 +91,8 @@ def confidence(table: AnalysisTable, log: AnalysisLog | None) -> str:
         return ""
     if entry.share is None:
         return f"unknown ({entry.note.rpartition(', but ')[2].partition(', ')[0]})."
-    return f"{sureness(entry)}." if entry.assumed_share else f"{sureness(entry)}, if {condition(log)}."
+    how_sure = sureness(entry)
+    return f"{how_sure}." if how_sure.startswith("low") else f"{how_sure}, if {condition(log)}."
 
 
 def throttled(table: AnalysisTable, refused_in_log: float = 0.0) -> str:
@@ -151,6 +152,11 @@ def _throttled_burst(scheme: AnalysisScheme) -> str:
 
 REMEDY_BEHIND = {"hot-entity-contention": ": ", "account": "; "}
 """Constraints that no key helps with, and what stands in their messages before that which does."""
+HELPS_BESIDES = {
+    "hot-partition": "cache what is read most, or read one of several copies",
+    "scan-load": "ask for less at a time or less often, or cache the answers",
+}
+"""What helps against a load that is left when every key was tried."""
 
 
 def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
@@ -296,6 +302,9 @@ def _why_change(table: AnalysisTable, current: AnalysisFullScheme, best: Analysi
     if only_rows and waste:
         return waste
     broken = [v for v in current.violations if not v.assumed_growth]
+    lost_keys = next((v.message for v in broken if v.code == "not-unique"), "")
+    if lost_keys:
+        return f"{lost_keys.partition(' have ')[0]} share a current key: one overwrites the other."
     hot = current.hot_partition
     over = next((v.measured / v.limit for v in broken if v.code == "hot-partition" and v.measured and v.limit), None)
     if hot is not None and over is not None:
@@ -349,18 +358,19 @@ def _why_this(table: AnalysisTable, best: AnalysisFullScheme) -> str:
 
 
 def _conflict(table: AnalysisTable) -> str:
-    """Which constraints no key holds, or what helps instead where none helps with the one."""
+    """What helps where the best keys still miss one limit; else which constraints no key holds together."""
+    best = table.recommended
+    missed = {} if best is None else {v.code: v.message for v in best.violations if not v.assumed_growth}
+    if len(missed) == 1:
+        ((code, message),) = missed.items()
+        remedy = message.rpartition(REMEDY_BEHIND[code])[2] if code in REMEDY_BEHIND else HELPS_BESIDES.get(code, "")
+        if remedy:
+            return f"No key helps: {remedy}."
     conflicts = table.conflicts
-    constraints = conflicts[0].constraints if conflicts else []
-    sentences = [c.sentence for c in constraints]
+    sentences = [c.sentence for c in conflicts[0].constraints] if conflicts else []
     if len(sentences) > 1:
-        return f"No key holds {'both' if len(sentences) == 2 else 'all of these'}: {'; '.join(sentences)}."
-    if not sentences or table.recommended is None:
-        return ""
-    messages = {v.code: v.message for v in table.recommended.violations}
-    separator = REMEDY_BEHIND.get(constraints[0].code)
-    remedy = messages.get(constraints[0].code, "").rpartition(separator)[2] if separator else ""
-    return f"No key helps: {remedy}." if remedy else f"No key holds this: {sentences[0]}."
+        return f"No key holds {'both' if len(sentences) == 2 else 'all of these'}: {' and '.join(sentences)}."
+    return f"No key holds this: {sentences[0]}." if sentences else ""
 
 
 def _late(table: AnalysisTable, best: AnalysisFullScheme) -> str:
