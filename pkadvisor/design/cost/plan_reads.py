@@ -34,6 +34,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_of_moments
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import DrawBy, Operation
+from pkadvisor.remembered import remembered
 
 NUMBERS_KEPT = 10_000_000
 """Numbers that are kept of plans, of 8 bytes each; those of the plan that was asked for longest ago go first."""
@@ -344,16 +345,13 @@ def _piecewise_scans(plan: AccessPlan, between: Floats, scanned: Floats, returne
     return scans if scans.any() else None
 
 
+@remembered("periods asked", of=lambda plan, demand, _: (demand.query.name, plan.periods))
 def _period_count(plan: AccessPlan, demand: Demand, population: Population) -> Floats:
     """Periods between the bounds of a range, per instance: one request each."""
     assert plan.periods is not None
     name = plan.periods.property
     low, high = demand.bounds[name]
     unit = time_unit(plan.periods.format)
-    memo = ("periods asked", demand.query.name, name, unit)
-    if memo in population.memo:
-        known: Floats = population.memo[memo]
-        return known
     newest = float(population.numbers(name, np.arange(population.size, dtype=np.int64)).max(initial=0))
 
     def periods(moments: Floats) -> Ints:
@@ -362,9 +360,7 @@ def _period_count(plan: AccessPlan, demand: Demand, population: Population) -> F
     high = np.where(np.isposinf(high), newest + 1, high)
     last = np.ceil(high) - 1  # an included bound is half a unit above itself
     between = np.maximum(periods(np.maximum(last, low)) - periods(low) + 1, 1)
-    counts = np.asarray(between, dtype=np.float64)
-    population.memo[memo] = counts
-    return counts
+    return np.asarray(between, dtype=np.float64)
 
 
 def _spread(

@@ -23,6 +23,7 @@ from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_con
 from pkadvisor.design.rows.demand import Demand, free_atoms, of_instances, picks
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, NDArray, np, pl
+from pkadvisor.remembered import remembered
 
 LOOK_UPS_MOST = 5_000_000
 """Instances times requests up to which the pages of each request are counted; beyond, requests are taken as alike."""
@@ -323,23 +324,19 @@ def _below(values: Ints, start: Ints, end: Ints, limit: Ints) -> Ints:
     return low
 
 
+@remembered("places in the table", of=lambda keys, _: tuple((key.partition, key.row) for key in keys))
 def _ranks(keys: Sequence[Key], population: Population) -> list[Ints]:
     """For the rows of each key what tells their order in the table, by the text of PartitionKey and then of RowKey."""
-    memo = ("places in the table", tuple((key.partition, key.row) for key in keys))
-    if memo not in population.memo and population.taken_from is not None:
+    if population.taken_from is not None:
         whole, rows = population.taken_from
-        population.memo[memo] = [ranks[rows] for ranks in _ranks(keys, whole)]
-    elif memo not in population.memo:
-        texts = [
-            key_texts(key.partition, key.row, population=population)
-            .select(pl.concat_str("0", pl.lit("\0"), "1", ignore_nulls=True).alias("text"))
-            .to_series()
-            for key in keys
-        ]
-        ranks = pl.concat(texts).rank("dense").to_numpy().astype(np.int64)
-        population.memo[memo] = np.split(ranks, len(keys))
-    cached: list[Ints] = population.memo[memo]
-    return cached
+        return [ranks[rows] for ranks in _ranks(keys, whole)]
+    texts = [
+        key_texts(key.partition, key.row, population=population)
+        .select(pl.concat_str("0", pl.lit("\0"), "1", ignore_nulls=True).alias("text"))
+        .to_series()
+        for key in keys
+    ]
+    return np.split(pl.concat(texts).rank("dense").to_numpy().astype(np.int64), len(keys))
 
 
 def spread_over(runs: Sequence[RowRun], each: Floats, rows: int) -> Floats:

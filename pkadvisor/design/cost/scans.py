@@ -19,6 +19,7 @@ from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.table.odata import Literal
 
@@ -110,23 +111,22 @@ def bounds_of_others(plan: AccessPlan, key: Key, other: Key) -> AccessPlan | Non
     return plan if shared.same else replace(plan, range_atom=None)
 
 
+@remembered("has row", of=lambda key, row, _: None if row is None else (key.partition, list_part(key.row)))
 def row_mask(key: Key, row: IndexRow | None, population: Population) -> Bools | None:
     """Which entities have a row under a key; None where all have: an index row is written where all that it is looked
     up by is present, since an equality never matches a missing value and no query would ever read it otherwise."""
-    memo = ("has row", key.partition if row is not None else None, list_part(key.row) if row is not None else None)
-    if memo not in population.memo:
-        there = np.ones(population.size, dtype=bool)
-        for part in key.partition if row is not None else ():
-            for name in part.properties:
-                coded = population.coded(name)
-                if coded.has_missing:
-                    there &= coded.codes > 0
-        counts = row_counts(key, population) if row is not None else None
-        if counts is not None:
-            there &= counts > 0
-        population.memo[memo] = None if bool(there.all()) else there
-    cached: Bools | None = population.memo[memo]
-    return cached
+    if row is None:
+        return None
+    there = np.ones(population.size, dtype=bool)
+    for part in key.partition:
+        for name in part.properties:
+            coded = population.coded(name)
+            if coded.has_missing:
+                there &= coded.codes > 0
+    counts = row_counts(key, population)
+    if counts is not None:
+        there &= counts > 0
+    return None if bool(there.all()) else there
 
 
 def row_counts(key: Key, population: Population) -> Ints | None:
@@ -175,22 +175,18 @@ def _share_begun(key: Key, row: IndexRow | None, label: str, population: Populat
     return float(begun.mean() if counts is None else (begun * counts[: population.rows]).mean())
 
 
+@remembered("rows begun", of=lambda key, row, label, _: (key.partition, label, row is None))
 def begun_rows(key: Key, row: IndexRow | None, label: str, population: Population) -> Bools:
     """Which rows at hand have a row under a key whose PartitionKey begins with a text."""
-    memo = ("rows begun", key.partition, label, row is None)
-    if memo not in population.memo:
-        there = row_mask(key, row, population)
-        begun = np.ones(population.rows, dtype=bool) if there is None else there[: population.rows]
-        mine = leading_text(key.partition)
-        if not mine.startswith(label):
-            if label.startswith(mine) and population.begins(key.partition, label):
-                texts = key_texts(key.partition, population=population).to_series()
-                begun = begun & texts.str.starts_with(label).to_numpy()
-            else:
-                begun = np.zeros(population.rows, dtype=bool)
-        population.memo[memo] = begun
-    cached: Bools = population.memo[memo]
-    return cached
+    there = row_mask(key, row, population)
+    begun = np.ones(population.rows, dtype=bool) if there is None else there[: population.rows]
+    mine = leading_text(key.partition)
+    if mine.startswith(label):
+        return begun
+    if not (label.startswith(mine) and population.begins(key.partition, label)):
+        return np.zeros(population.rows, dtype=bool)
+    texts = key_texts(key.partition, population=population).to_series()
+    return np.asarray(begun & texts.str.starts_with(label).to_numpy())
 
 
 def lie_among(plan: AccessPlan, key: Key, other: Key, demand: Demand, population: Population) -> Bools | None:

@@ -41,7 +41,8 @@ GROWTH_ROWS: Final = 300
 class Sampled:
     """How the data was taken: a word of the design language, why it is thought so, and entities in the whole table.
 
-    ``by`` are the properties whose values were drawn; ``sure`` is false where nothing was measured.
+    ``by`` are the properties whose values were drawn, ``doubt`` the times by which chance may move the total; ``sure``
+    is false where nothing was measured.
     """
 
     sampling: str
@@ -49,6 +50,7 @@ class Sampled:
     sure: bool
     total: int | None = None
     by: tuple[str, ...] = ()
+    doubt: float = 1.0
 
 
 def sampled(table: DraftTable) -> Sampled:
@@ -65,22 +67,28 @@ def sampled(table: DraftTable) -> Sampled:
         return Sampled("complete", "the log names too few existing keys to tell", False)
     if _deleted(table.traffic).height > count:
         return Sampled("complete", "the log deletes most of the keys that it names: others may be gone, too", False)
-    there = asked.join(data.sample.select(KEYS).unique(), on=list(KEYS), how="semi").height
+    rows = data.sample.select(KEYS).unique()
+    there = asked.join(rows, on=list(KEYS), how="semi").height
+    added = _added(table.traffic).join(_deleted(table.traffic), on=list(KEYS), how="anti")
+    newer = added.join(rows, on=list(KEYS), how="semi").height
+    if there < COMPLETE * count and newer * count >= there * added.height:  # as much of what came with the log
+        asked, count, there = pl.concat([asked, added]), count + added.height, there + newer
     if not there:
         return Sampled("complete", f"none of {count:,} logged keys of existing entities is in the data", False)
     held = min(1.0, there / count)
     measured = f"{held:.1%} of {count:,} logged keys of existing entities are in the data"
     if held >= COMPLETE:
         return Sampled("complete", f"deduced: {measured}", True)
-    partitions = asked.select(KEYS[0]).join(data.sample.select(KEYS[0]).unique(), on=KEYS[0], how="semi")
+    partitions = asked.select(KEYS[0]).join(rows.select(KEYS[0]).unique(), on=KEYS[0], how="semi")
     inside = there / partitions.height if partitions.height else 0.0
     total = round(data.rows / held) if held > 0.01 else None
+    doubt = 1 + 2 / there**0.5  # two standard errors of the keys that are found
     by = _partition_properties(table)
     if inside >= COMPLETE and by:
         return Sampled(
-            "random-keys", f"deduced: {measured}, and all keys of the partitions that it holds", True, total, by
+            "random-keys", f"deduced: {measured}, and all keys of the partitions that it holds", True, total, by, doubt
         )
-    return Sampled("random-rows", f"deduced: {measured}", True, total)
+    return Sampled("random-rows", f"deduced: {measured}", True, total, doubt=doubt)
 
 
 def _older(asked: pl.DataFrame, traffic: TableTraffic) -> tuple[pl.DataFrame, int]:
@@ -90,9 +98,14 @@ def _older(asked: pl.DataFrame, traffic: TableTraffic) -> tuple[pl.DataFrame, in
     requests = sum(c.requests for c in adding)
     if not requests:
         return asked, asked.height
-    left = asked.join(logged_keys(replace(traffic, classes=adding)), on=list(KEYS), how="anti")
+    left = asked.join(_added(traffic), on=list(KEYS), how="anti")
     held = min(1.0, sum(c.sample.height for c in adding) / requests)
     return left, max(0, left.height - round((asked.height - left.height) * (1 / held - 1)))
+
+
+def _added(traffic: TableTraffic) -> pl.DataFrame:
+    """Keys that the log inserts."""
+    return logged_keys(replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) in _ADDS)))
 
 
 def _existing(traffic: TableTraffic) -> pl.DataFrame:

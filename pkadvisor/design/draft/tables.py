@@ -173,17 +173,18 @@ def _kinds(
 
 
 def _asked_often(few: Sequence[KeyShape], usual: Sequence[KeyShape], traffic: TableTraffic) -> list[KeyShape]:
-    """Those of a few rows each that a share of the requests asks for as large as rows need to be a kind."""
-    shapes = [*few, *usual]
-    readers = [reader_of(KeyScheme(shape.key), dict(shape.types)) for shape in shapes]
-    asked = [0.0] * len(shapes)
+    """Those of a few rows each that a share of the requests names, and no more usual one, as large as rows need to be
+    a kind."""
+    every = [reader_of(KeyScheme(shape.key), dict(shape.types)) for shape in (*usual, *few)]
+    asked = [0.0] * len(every)
     for one in traffic.classes:
         samples = list(_with_keys(one.sample.head(LOGGED).iter_rows(named=True))) if one.op != "batch" else []
         for request in requests_of(one, samples):
-            fitting = {n: c for n, reader in enumerate(readers) if (c := reader.closeness(request)) is not None}
-            if fitting:
-                asked[max(fitting, key=fitting.__getitem__)] += one.requests / len(samples)
-    return [shape for shape, requests in zip(few, asked, strict=False) if requests >= KIND_SHARE * sum(asked)]
+            first = next((n for n, reader in enumerate(every) if reader.fits(request)), None)
+            if first is not None:
+                asked[first] += one.requests / len(samples)
+    counts = asked[len(usual) :]
+    return [shape for shape, requests in zip(few, counts, strict=True) if requests >= KIND_SHARE * sum(asked)]
 
 
 def _with_empty_columns(kinds: Sequence[DraftKind], frame: pl.DataFrame) -> list[DraftKind]:

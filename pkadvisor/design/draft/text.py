@@ -267,7 +267,10 @@ def _sampling(sampled: Sampled, answers: Answers, table: DraftTable) -> list[str
     data = table.data
     entities = round(sampled.total * _share_of_entities(table)) if sampled.total is not None else None
     sampling, why = (answers.sampling, "as you said") if answers.sampling else (sampled.sampling, sampled.why)
-    total, known = (answers.entities_total, "as you said") if answers.entities_total else (entities, "estimated")
+    total, known = answers.entities_total, "as you said"
+    if not total and entities is not None:
+        total, most = entities, round(entities * sampled.doubt)
+        known = f"estimated, {round(entities / sampled.doubt):,} to {most:,}"
     lines = []
     if total is not None and data is not None and total > data.rows * _share_of_entities(table):
         lines += _line(4, f"entities_total: {total}", f"{known}: the data is a sample of the table")

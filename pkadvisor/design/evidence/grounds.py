@@ -19,7 +19,7 @@ from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.decode import SAME_RATE
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.density import Density, density_of, span_of
-from pkadvisor.lazy import Floats
+from pkadvisor.lazy import Floats, special
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass, Rate
@@ -260,10 +260,8 @@ def _too_few(given: Evidence) -> Ground | None:
     if rests < LOAD_DECIDES:
         return None
     # 95 % of the rates under which so many requests come.
-    from scipy.stats import chi2
-
     n = max(1, round(counts[worst]))
-    least, most = (float(chi2.ppf(p, 2 * m)) / 2 / counts[worst] for p, m in ((0.025, n), (0.975, n + 1)))
+    least, most = (float(special.gammaincinv(m, p)) / counts[worst] for p, m in ((0.025, n), (0.975, n + 1)))
     if given.kept and given.best.break_factor >= most:
         return None
     rate = next(c.rate.mean_per_s for c in given.bench.workload.classes if c.name == worst)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
@@ -423,6 +424,11 @@ class Bench:
     """What other tables and kinds bring to each target of the account at the worst moment of all, by cause."""
     refused: tuple[str, ...] = ()
     """Why the service refuses some of the entities, whatever their keys."""
+
+    @property
+    def memo(self) -> dict[object, Any]:
+        """Results of pure functions of the bench, kept with its rows."""
+        return self.population.memo
 
     @property
     def horizon_factor(self) -> float:

@@ -18,33 +18,31 @@ from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.observe.workload import Operation
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 
+@remembered("identities", of=lambda bench: tuple(d.query.name for d in bench.demands))
 def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:
     """The property sets that name one entity, as far as is declared: those of updates and deletes, else of queries.
 
     Each is of equalities alone and unique among the rows at hand. What a query wants in an order names many.
     """
     population = bench.population
-    memo = ("identities", tuple(d.query.name for d in bench.demands))
-    if memo not in population.memo:
-        mutable = {name for d in bench.demands for name in d.query.sets}
-        groups = shared_values(bench)
-        named: dict[bool, list[tuple[str, ...]]] = {True: [], False: []}
-        for demand in bench.demands:
-            wanted = demand.conditions
-            names = tuple(wanted.equal)
-            plain = names and not (wanted.ranges or wanted.any_of or wanted.residual or demand.constants)
-            if not plain or mutable & set(names) or not all(population.has(n) for n in names):
-                continue
-            if demand.query.operation is Operation.QUERY and any(set(names) <= group for group in groups):
-                continue
-            if population.surplus([("p", n) for n in names]) == 0:
-                named[demand.query.operation is not Operation.QUERY].append(names)
-        population.memo[memo] = tuple(dict.fromkeys(named[True] or named[False]))
-    cached: tuple[tuple[str, ...], ...] = population.memo[memo]
-    return cached
+    mutable = {name for d in bench.demands for name in d.query.sets}
+    groups = shared_values(bench)
+    named: dict[bool, list[tuple[str, ...]]] = {True: [], False: []}
+    for demand in bench.demands:
+        wanted = demand.conditions
+        names = tuple(wanted.equal)
+        plain = names and not (wanted.ranges or wanted.any_of or wanted.residual or demand.constants)
+        if not plain or mutable & set(names) or not all(population.has(n) for n in names):
+            continue
+        if demand.query.operation is Operation.QUERY and any(set(names) <= group for group in groups):
+            continue
+        if population.surplus([("p", n) for n in names]) == 0:
+            named[demand.query.operation is not Operation.QUERY].append(names)
+    return tuple(dict.fromkeys(named[True] or named[False]))
 
 
 def shared_values(bench: Bench) -> list[frozenset[str]]:

@@ -18,6 +18,7 @@ from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S, inserted_per
 from pkadvisor.design.rows.instants import Instant, instant_of, regular, tells_arrival
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.minutes import DAY
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 COLLISIONS_MOST = 1.0
@@ -82,15 +83,11 @@ def time_collisions(key: Key, bench: Bench) -> TimeCollisions | None:
     By the pairs at hand alone, so that what no row shows is not compared with a key. The answer at the first rates that
     are asked for stays that of the key: whether it is unique is no matter of weighing rates.
     """
-    population, parts = bench.population, (*key.partition, *key.row)
-    atoms = atoms_of(parts)
-    memo = ("time collisions", frozenset(atoms))
-    if memo not in population.memo:
-        population.memo[memo] = None if any(p.assigned for p in parts) else _time_collisions(atoms, bench)
-    collisions: TimeCollisions | None = population.memo[memo]
-    return collisions
+    parts = (*key.partition, *key.row)
+    return None if any(part.assigned for part in parts) else _time_collisions(atoms_of(parts), bench)
 
 
+@remembered("time collisions", of=lambda atoms, _: frozenset(atoms))
 def _time_collisions(atoms: Sequence[Atom], bench: Bench) -> TimeCollisions | None:
     population = bench.population
     instant = instant_of(atoms, population)

@@ -19,6 +19,7 @@ from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.demand import Demand, free_atoms, of_any_rank, picks
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.remembered import remembered
 
 PIECES_MOST = 400
 """Buckets and periods up to which the rows of each are counted."""
@@ -176,14 +177,12 @@ class _Places(NamedTuple):
 
 
 def _places(plan: AccessPlan, key: Key, demand: Demand, population: Population) -> _Places:
-    by, parts = demand.query.order_by[0], (*key.partition, *key.row)
-    memo = ("places", demand.query.name, frozenset(plan.equal_atoms), by.property, by.descending, parts)
-    if memo not in population.memo:
-        population.memo[memo] = _placed(plan.equal_atoms, parts, demand, population)
-    cached: _Places = population.memo[memo]
-    return cached
+    return _placed(plan.equal_atoms, (*key.partition, *key.row), demand, population)
 
 
+@remembered(
+    "places", of=lambda atoms, parts, demand, _: (demand.query.name, frozenset(atoms), demand.query.order_by[0], parts)
+)
 def _placed(reaching: tuple[Atom, ...], parts: Sequence[Part], demand: Demand, population: Population) -> _Places:
     """The places in the wanted order; rows that are equal in it lie as their keys do, in whatever order they came."""
     by, rows = demand.query.order_by[0], population.rows

@@ -7,6 +7,7 @@ devices that report rarely this has no bound: they need a row of their own for t
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from pkadvisor.design.keys.transforms import Atom, PeriodPart
@@ -79,13 +80,12 @@ def walk_back(plan: AccessPlan, demand: Demand, population: Population) -> WalkB
     the sample has of all rows, and of a gap the share of a step that is less than one.
     """
     assert plan.periods is not None
-    part = plan.periods
+    return _walk_back(plan, plan.periods, demand, population)
+
+
+def _of_walk(plan: AccessPlan, part: PeriodPart, demand: Demand, _: Population) -> Hashable:
     asked = (demand.query.name, frozenset(plan.equal_atoms), part.property, part.unit)
-    memo = ("walk back", *asked, plan.top, bool(plan.unserved), _within_bounds(plan, part))
-    if memo not in population.memo:
-        population.memo[memo] = _walk_back(plan, part, demand, population)
-    walked: WalkBack = population.memo[memo]
-    return walked
+    return *asked, plan.top, bool(plan.unserved), _within_bounds(plan, part)
 
 
 def _within_bounds(plan: AccessPlan, part: PeriodPart) -> bool:
@@ -118,6 +118,7 @@ def periods_of(part: PeriodPart, population: Population) -> Ints:
     return period_index(times, part.unit)
 
 
+@remembered("walk back", of=_of_walk)
 def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> WalkBack:
     wanted = demand.query.top
     assert wanted is not None

@@ -16,6 +16,7 @@ from pkadvisor.design.rows.list_values import list_part
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.workload import Operation
+from pkadvisor.remembered import remembered
 
 CHANGES_LEAST: Final = 30.0
 """Changes of a value that chance would make from one request to the next, from which their lack says something."""
@@ -44,6 +45,7 @@ def logged_inserts(population: Population) -> Demand | None:
     return demand
 
 
+@remembered("moved on", of=lambda parts, demand, _: (demand.query.name, parts))
 def moved_on(parts: tuple[Part, ...], demand: Demand, population: Population) -> Ints | None:
     """For each row the row whose partition takes now what is asked or inserted like it; None where each takes its own.
 
@@ -52,20 +54,16 @@ def moved_on(parts: tuple[Part, ...], demand: Demand, population: Population) ->
     if demand.came is None or list_part(parts) is not None:
         return None
     atoms = atoms_of(parts)
-    memo = ("moved on", demand.query.name, atoms)
-    if memo not in population.memo:
-        rest = tuple(atom for atom in atoms if not _passes(atom, demand, population))
-        moved = None
-        if rest != atoms:
-            in_order = demand.instances[np.argsort(demand.came, kind="stable")]
-            ids, size = population.groups(rest)
-            last = np.zeros(size, dtype=np.int64)
-            last[ids[in_order]] = in_order
-            moved = np.arange(population.size, dtype=np.int64)
-            moved[demand.instances] = last[ids[demand.instances]]
-        population.memo[memo] = moved
-    out: Ints | None = population.memo[memo]
-    return out
+    rest = tuple(atom for atom in atoms if not _passes(atom, demand, population))
+    if rest == atoms:
+        return None
+    in_order = demand.instances[np.argsort(demand.came, kind="stable")]
+    ids, size = population.groups(rest)
+    last = np.zeros(size, dtype=np.int64)
+    last[ids[in_order]] = in_order
+    moved = np.arange(population.size, dtype=np.int64)
+    moved[demand.instances] = last[ids[demand.instances]]
+    return moved
 
 
 def one_front(leading: Part, population: Population) -> bool:
@@ -79,21 +77,16 @@ def one_front(leading: Part, population: Population) -> bool:
     return bool(abs(np.corrcoef(places, demand.came.astype(np.float64))[0, 1]) >= RISING)
 
 
+@remembered("passes", of=lambda atom, demand, _: (demand.query.name, atom))
 def _passes(atom: Atom, demand: Demand, population: Population) -> bool:
     """Whether the values of an atom come one after another in the requests of a class, and each lasts."""
     assert demand.came is not None
-    memo = ("passes", demand.query.name, atom)
-    if memo not in population.memo:
-        order = np.argsort(demand.came, kind="stable")
-        ids, size = population.groups((atom,))
-        values = ids[demand.instances[order]]
-        shares = np.bincount(values, minlength=size) / max(1, len(values))
-        by_chance = len(values) * (1.0 - float((shares * shares).sum()))
-        changes = int(np.count_nonzero(values[1:] != values[:-1]))
-        span_s = float(np.ptp(demand.came)) / US if len(values) else 0.0
-        population.memo[memo] = (
-            by_chance >= CHANGES_LEAST
-            and changes <= CHANGES_SHARE * by_chance
-            and span_s >= LASTS_LEAST_S * (changes + 1)
-        )
-    return bool(population.memo[memo])
+    order = np.argsort(demand.came, kind="stable")
+    ids, size = population.groups((atom,))
+    values = ids[demand.instances[order]]
+    shares = np.bincount(values, minlength=size) / max(1, len(values))
+    by_chance = len(values) * (1.0 - float((shares * shares).sum()))
+    changes = int(np.count_nonzero(values[1:] != values[:-1]))
+    span_s = float(np.ptp(demand.came)) / US if len(values) else 0.0
+    few = by_chance >= CHANGES_LEAST and changes <= CHANGES_SHARE * by_chance
+    return few and span_s >= LASTS_LEAST_S * (changes + 1)

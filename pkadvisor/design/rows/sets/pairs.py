@@ -13,6 +13,7 @@ from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.observe.workload import Basis, Pair
+from pkadvisor.remembered import remembered
 
 WHOLE = 1 - 1e-9
 """Share from which every pair counts as guaranteed: weights are sums of floats."""
@@ -95,13 +96,11 @@ def _read(parts: Sequence[Part]) -> tuple[Atom, ...]:
     return tuple(sorted(set(read)))
 
 
+@remembered("met", of=lambda pair, _: (pair, id(pair.seen)))
 def _met(pair: Pair, population: Population) -> _Met | None:
     """The pairs whose values both have rows at hand; None where there are none."""
-    key = ("met", pair, id(pair.seen))
-    if key not in population.memo:
-        met = _met_of(pair, population) if pair.seen is not None and population.has(pair.property) else None
-        population.memo[key] = met if met is not None and len(met.first) else None
-    return population.memo[key]  # type: ignore[no-any-return]
+    met = _met_of(pair, population) if pair.seen is not None and population.has(pair.property) else None
+    return met if met is not None and len(met.first) else None
 
 
 def _met_of(pair: Pair, population: Population) -> _Met:
