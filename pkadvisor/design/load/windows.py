@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pkadvisor.design.rows.demand import ByRate, Demand
-from pkadvisor.design.rows.density import Density, density_of
+from pkadvisor.design.rows.density import Density, density_of, span_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
 from pkadvisor.numbers import amount, rate
@@ -36,7 +36,7 @@ def _by_rate(demand: Demand, density: Density, population: Population) -> Demand
     width = width_s(density.arrival, demand) if density.arrival in demand.bounds else 0.0
     if demand.query.analytic or not in_time(demand, density) or width <= 0:
         return demand
-    times = density.times * max(1.0, width / density.span_s)
+    times = density.times * max(1.0, width / max(_covered_s(density.arrival, demand, population), 1e-6))
     if 1 / APART <= times <= APART:
         return demand
     counted = demand.mean(demand.returned)
@@ -96,6 +96,14 @@ def width_s(name: str, demand: Demand) -> float:
     both = np.isfinite(low) & np.isfinite(high)
     width = demand.mean(np.where(both, np.where(both, high, 0.0) - np.where(both, low, 0.0), 0.0))
     return max(width, _offset_us(name, demand)) / 1e6
+
+
+def _covered_s(name: str, demand: Demand, population: Population) -> float:
+    """How much of the windows lies within the times of the data, in seconds: those at its ends reach beyond it."""
+    first, last = span_of(population, name) or (0.0, 0.0)
+    low, high = demand.bounds[name]
+    covered = np.minimum(high, last) - np.maximum(low, first)
+    return demand.mean(np.maximum(covered, 0.0)) / 1e6
 
 
 def _offset_us(name: str, demand: Demand) -> float:

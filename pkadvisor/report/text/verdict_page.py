@@ -157,31 +157,39 @@ def _as_fit(blocks: list[list[str]], room: int) -> list[list[str]]:
 
 
 def figure_lines(page: Page, designs: Sequence[tuple[str, Figures]]) -> list[str]:
-    """A column for each design, under its name; without what stands in brackets where columns are too wide."""
+    """A column for each design, under its name; without what stands in brackets where that makes them fit."""
     if not designs:
         return []
+    labels = ["", *(row.label for row in ROWS)]
     columns = [[name, *(row.show(figures) for row in ROWS)] for name, figures in designs]
-    if _width(columns) > page.width:
-        columns = [[cell.partition(" (")[0] for cell in column] for column in columns]
     causes = [_cause(table_figures) for _, table_figures in designs]
-    for number in reversed(range(len(columns))):  # the cause of the last design first, others where they fit beside it
+    for cells in ([labels, *columns], [[cell.partition(" (")[0] for cell in column] for column in (labels, *columns)]):
+        lines = _columns(page, cells[0], cells[1:], causes)
+        if lines:
+            return lines
+    return _narrow_figures(page, designs)
+
+
+def _columns(page: Page, labels: list[str], columns: list[list[str]], causes: Sequence[str]) -> list[str]:
+    """The columns side by side, none where they are too wide; the cause of the last design first, others where they fit
+    beside it."""
+
+    def widths_of(columns: list[list[str]]) -> list[int]:
+        return [max(CELL, *map(len, column)) for column in columns]
+
+    for number in reversed(range(len(columns))):
         trial = [list(column) for column in columns]
         trial[number][-1] += causes[number]
-        if LABEL + 2 + sum(max(map(len, column)) + 2 for column in trial) <= page.width + 2:
+        if LABEL + sum(width + 2 for width in widths_of(trial)) <= page.width:
             columns = trial
-    widths = [max(CELL, *map(len, column)) for column in columns]
-    if _width(columns) > page.width:
-        return _narrow_figures(page, designs)
+    widths = widths_of(columns)
+    if LABEL + sum(width + 2 for width in widths) > page.width:
+        return []
     lines = []
-    for label, *cells in zip(("", *(row.label for row in ROWS)), *columns, strict=True):
+    for label, *cells in zip(labels, *columns, strict=True):
         row = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         lines.append(page.style(page.words(f"  {label:<{LABEL}}{row}".rstrip()), "" if label else "head"))
     return lines
-
-
-def _width(columns: Sequence[Sequence[str]]) -> int:
-    """The characters of the label and the columns side by side."""
-    return LABEL + sum(2 + max(CELL, *map(len, column)) for column in columns)
 
 
 def _cause(figures: Figures) -> str:

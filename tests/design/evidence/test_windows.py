@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.cli.main import main
-from tests.design.evidence.test_grounds import ROWS, STEP_S, Table, design, ground, judged, query
+from tests.design.evidence.test_grounds import STEP_S, Table, design, ground, judged, query
 from tests.tiers import sizes
 
 OFTEN = [{"name": "add", "operation": "insert", "rate": "600/h"}]
@@ -36,14 +36,13 @@ def test_windows_hold_rate_by_length_by_share(tmp_path: Path, capsys: pytest.Cap
     assert (table["verdict"], table["confidence"]["sure"]) == ("not_enough", False)
 
 
-def test_windows_longer_than_the_data_are_scaled_by_their_length(
+def test_windows_longer_than_the_data_hold_what_comes_in_their_length(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     days = "device eq '{device}' and at ge datetime'{at-10d}' and at le datetime'{at}'"
     _, table = judged(tmp_path, capsys, design(queries=query("last-hour", filter=days)))
-    counted = of_recommended(table)["entities_returned"]
-    longer = 10 * 86_400 / (ROWS * STEP_S)
-    assert of(table)["window_by_rate"]["entities_returned"] == pytest.approx(counted * longer, rel=0.05)
+    of_a_device = 10 * 86_400 / STEP_S / 8
+    assert of(table)["window_by_rate"]["entities_returned"] == pytest.approx(of_a_device, rel=0.05)
 
 
 def test_what_further_inserts_bring_under_further_values_is_not_known(

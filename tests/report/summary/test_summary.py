@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
 from pkadvisor.documents.schema_errors import typed
-from pkadvisor.report.summary.figures import first_break
+from pkadvisor.report.summary.figures import Figures, FirstBreak, first_break
 from pkadvisor.report.summary.sentences import cautions, left_out
 from pkadvisor.report.summary.summary import TABLES_SHOWN, Summary
 from pkadvisor.report.summary.summary import summarize as summary_of
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.verdict_page import LABEL, LINES_MAX, WIDER, table_lines
+from pkadvisor.report.text.verdict_page import LABEL, LINES_MAX, WIDER, figure_lines, table_lines
 from tests.report.support import SAMPLES, result
 from tests.tiers import examples
 
@@ -103,6 +103,16 @@ def test_fixed_text_of_the_current_keys_that_the_recommended_keys_leave_out_is_n
     best = replace(best, index_rows=[replace(best.index_rows[0], partition_key="BIB:{bib}", row_key="")])
     assert left_out(replace(best, partition_key=current[0], row_key=current[1]), best) == said
     assert left_out(None, best) == ""
+
+
+@pytest.mark.parametrize(("width", "lines", "mean"), [(100, 5, True), (80, 5, False), (60, 12, True)])
+def test_figures_stand_side_by_side_as_long_as_their_first_words_fit(width: int, lines: int, mean: bool) -> None:
+    passed = FirstBreak(0.002, "partition-scans", ("rate",))
+    now = Figures(1200.0, 129_343.0, 30_174.0, 12_245.0, "USD", passed)
+    later = Figures(0.5, 2_172.0, 1.0, 206.0, "USD", FirstBreak(2.01, "hottest-partition", ("rate",)))
+    written = figure_lines(Page(width, color=False, ascii_only=False), [("current", now), ("recommended", later)])
+    assert (len(written), any("(mean 2,172/s)" in line for line in written)) == (lines, mean)
+    assert all(len(line) <= width for line in written)
 
 
 words = st.text(alphabet="ab {}_-'\x1b\n\u202eé", min_size=0, max_size=400)
