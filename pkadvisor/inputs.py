@@ -309,7 +309,7 @@ def _profiled(
     out = []
     for dataset in datasets:
         for note in (*dataset.notes, *_looks_like_a_log(dataset)):
-            progress.note(f"{dataset.name}: {note}")
+            progress.note(f"{dataset.table or dataset.name}: {note}")
         wide = 0 if file_sample else WIDE_ROWS
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
         profiled = replace(profiled, table=dataset.table, refused=refused(dataset, profiled))
@@ -382,7 +382,7 @@ def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declara
             raise UsageError("there is no log to scale up", where="--log-fraction", fix="give the log with --log FILE")
         return None
     from pkadvisor.observe.data.streams import spool_stdin
-    from pkadvisor.observe.logs.frame import ReadOptions
+    from pkadvisor.observe.logs.frame import ANOTHER_SERVICE, TABLE_OPERATION, ReadOptions
     from pkadvisor.observe.logs.read_traffic import file_bytes, read_traffic
     from pkadvisor.observe.logs.traffic import LogWindow, scaled_up
 
@@ -406,7 +406,8 @@ def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declara
         raise UsageError("no request of the log lies in the window asked for", fix=fix)
     traffic = scaled_up(traffic, request.log_fraction)
     for reason, count, example in traffic.skipped:
-        shown = "" if request.redact else f"; the first: {example}"
+        usual = reason in (ANOTHER_SERVICE, TABLE_OPERATION)  # nobody looks for what is wrong with these
+        shown = "" if request.redact or usual else f"; the first: {example}"
         progress.note(f"{plural(count, 'log line')} skipped, {reason}{shown}")
     return traffic
 

@@ -456,7 +456,8 @@ def the_largest_kind_is_the_account(patch: pytest.MonkeyPatch) -> None:
 
 def each_kind_breaks_alone(patch: pytest.MonkeyPatch) -> None:
     """The break factor of a kind is told at its own load of the account."""
-    wrapped(patch, "pkadvisor.design.choice.several_kinds.account.bench_beside", lambda _: lambda bench, *__: bench)
+    for user in ("design.choice.several_kinds.account", "stress.experiment.designs"):
+        wrapped(patch, f"pkadvisor.{user}.bench_beside", lambda _: lambda bench, *__: bench)
 
 
 def broken_sets_weigh_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -470,7 +471,7 @@ def broken_sets_weigh_nothing(patch: pytest.MonkeyPatch) -> None:
 
 def mixed_ids_are_kinds(patch: pytest.MonkeyPatch) -> None:
     """Rows whose PartitionKeys look otherwise are of another kind."""
-    patch.setattr("pkadvisor.design.keys.infer._mixed_ids", lambda groups: False)
+    patch.setattr("pkadvisor.design.keys.infer.kinds._mixed_ids", lambda groups: False)
 
 
 # -- pairs -------------------------------------------------------------------------------------------------------------
@@ -514,7 +515,7 @@ def pairs_are_not_weighed(patch: pytest.MonkeyPatch) -> None:
 
         return of_rows
 
-    wrapped(patch, "pkadvisor.design.rows.sets.pairs.pairs_of_rows", alike)
+    wrapped(patch, "pkadvisor.design.choice.bench_of_section.pairs_of_rows", alike)
 
 
 def entities_meet_themselves(patch: pytest.MonkeyPatch) -> None:

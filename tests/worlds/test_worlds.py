@@ -55,6 +55,13 @@ def test_a_planted_mistake_is_found(mistake: Mistake) -> None:
     assert shows(mistake, mistake.seed)
 
 
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: m.name)
+def test_what_a_mistake_replaces_is_there(mistake: Mistake) -> None:
+    """The long form alone would say that a function was renamed."""
+    with mistake.planted():
+        pass
+
+
 def test_known_findings_are_few() -> None:
     assert len(KNOWN) <= 19
 

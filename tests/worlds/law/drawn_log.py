@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from random import Random
 
-from tests.worlds.law.log_lines import BEGIN, Line, log_text
+from tests.worlds.law.log_lines import BEGIN, PROXIES, Line, log_text
 from tests.worlds.law.logs import LENGTH_S
 from tests.worlds.model import Kind
 from tests.worlds.rows import Layout
@@ -114,7 +114,7 @@ class DrawnLog:
         for n in range(90):
             at, number = n * self.length_s / 90, 90_000 + n
             yield Line(at, "query", number, key=(f"foreign {n % 7}", f"{n:05}"), client=f"f-{n}")
-            if form != "exchanges" and not n % 9:
+            if form not in ("exchanges", *PROXIES) and not n % 9:
                 for part in range(3):
                     key = (f"foreign {n}", f"{part}") if part else None
                     yield Line(at, "insert", number, key=key, group=f"b-{n}", part=part, account="elsewhere")

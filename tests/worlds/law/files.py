@@ -20,7 +20,7 @@ from random import Random
 from tests.worlds.files import SUFFIX, data_text
 from tests.worlds.key_text import MISSING, Call, Part, Property, Writer, parse, properties, separators
 from tests.worlds.law.drawn_log import QUIRKS, SHARE, DrawnLog, in_hex
-from tests.worlds.law.log_lines import FORMATS
+from tests.worlds.law.log_lines import FORMATS, PROXIES
 from tests.worlds.law.log_lines import SUFFIX as LOG_SUFFIX
 from tests.worlds.law.logs import RATE, ROWS, invertible
 from tests.worlds.model import Kind, Scheme, World
@@ -56,7 +56,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     in_keys = {n for key in (scheme.partition, scheme.row) for p in parse(key) for n in _names(p)}
     columns = tuple(n for n in kind.types if random.random() < 0.5 or n not in in_keys)
     drawn = DrawnLog(layout, columns, quirks, random)
-    form = random.choice(FORMATS)
+    form = random.choice((*FORMATS, *PROXIES))
     data = _export(kind, drawn.exported, columns, random.choice((*SUFFIX, "parquet")), folder / world.table)
     log = folder / f"requests.{LOG_SUFFIX[form]}"
     log.write_text(drawn.text(world.table, form), encoding="utf-8")

@@ -10,7 +10,12 @@ from email.utils import format_datetime
 from urllib.parse import quote
 
 FORMATS = ("trace", "storage analytics", "azure monitor", "exchanges")
-SUFFIX = {"trace": "jsonl", "storage analytics": "log", "azure monitor": "json", "exchanges": "jsonl"}
+PROXIES = ("reverse proxy", "forward proxy")
+"""Access logs, which name neither the keys of inserts nor the parts of group transactions."""
+SUFFIX = {
+    "trace": "jsonl", "storage analytics": "log", "azure monitor": "json", "exchanges": "jsonl",
+    "reverse proxy": "log", "forward proxy": "log",
+}  # fmt: skip
 BEGIN = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 OPERATIONS = {"query": "QueryEntities", "insert": "InsertEntity", "update": "UpdateEntity", "delete": "DeleteEntity"}
 STATUS = {503: "ServerBusyError", 404: "ResourceNotFound"}
@@ -128,7 +133,20 @@ def _exchange(line: Line, table: str) -> str:
     return json.dumps(out | {"x_ms_date": format_datetime(line.at.replace(microsecond=0), usegmt=True)})
 
 
+def _reverse_proxy(line: Line, table: str) -> str:
+    at = line.at.strftime("%d/%b/%Y:%H:%M:%S +0000")
+    path = "/" + _address(line, table).split("/", 3)[3]
+    return f'10.0.0.1 - - [{at}] "{METHODS[line.operation]} {path} HTTP/1.1" {line.status} 298 "-" "SDK"'
+
+
+def _forward_proxy(line: Line, table: str) -> str:
+    return _reverse_proxy(line, table).replace(" /", f" https://{line.account}.table.core.windows.net/", 1)
+
+
 def log_text(lines: Iterable[Line], table: str, form: str) -> str:
     """A log file of requests, in order of time."""
-    write = {"trace": _trace, "storage analytics": _analytics, "azure monitor": _monitor, "exchanges": _exchange}[form]
+    write = {
+        "trace": _trace, "storage analytics": _analytics, "azure monitor": _monitor, "exchanges": _exchange,
+        "reverse proxy": _reverse_proxy, "forward proxy": _forward_proxy,
+    }[form]  # fmt: skip
     return "".join(write(line, table) + "\n" for line in sorted(lines, key=lambda n: n.at_s))
