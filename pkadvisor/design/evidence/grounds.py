@@ -364,9 +364,15 @@ def with_guesses(judged: Judged) -> Judged:
         return judged
     confidence = advice.confidence.with_assumed(assumed_share(bench, advice.recommended))
     apart = inserts_apart(grounds_of(judged))
-    if apart >= RATES_APART:
+    if apart >= RATES_APART and size_stated(judged.section):
         confidence = confidence.with_contradiction(f"inserts and data differ {ratio(apart)}")
     return replace(judged, advice=replace(advice, confidence=confidence))
+
+
+def size_stated(section: Section) -> bool:
+    """Whether the design says how large the table is: its total, or how the rows were sampled."""
+    stated = section.declared is not None and section.declared.sampling_stated
+    return stated or section.declared_total is not None
 
 
 def inserts_apart(grounds: Sequence[Ground]) -> float:
@@ -430,6 +436,6 @@ def grounds_under(best: CostEstimate, bench: Bench, section: Section, *, kept: b
         kept=kept,
         fraction=section.traffic.fraction if section.traffic is not None else 1.0,
         keys_of_log=data is not None and data.keys_of_log,
-        size_stated=stated or section.declared_total is not None,
+        size_stated=size_stated(section),
     )
     return tuple(measure(given) for measure in GROUNDS)

@@ -304,7 +304,7 @@ def test_a_range_over_values_that_a_profile_hides_cannot_be_counted(
 def test_inserts_that_no_growth_explains_contradict_a_table_of_stated_size(
     rate: str, stated: bool, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is counted in windows of time; 500 inserts a second fill the table of 400 rows in a second, not in 7 h."""
+    """Nothing is counted in windows of time; 500 inserts a second fill the 400 rows in a second, not in 7 h."""
     writes = [{"name": "add", "operation": "insert", "rate": rate}]
     table = design(writes=writes, queries=design()["queries"][:1], **({"sampling": "complete"} if stated else {}))
     exit_code, document = judged(tmp_path, capsys, table)

@@ -208,7 +208,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ),
         (
             {"sure": False, "share": 0.6, "rows_needed": 2000, "rows_of": "data"},
-            "low (first in 60 % of the resamples; add 2,000 rows of data), if the load is as declared.",
+            "low (first in 60 % of the resamples; add 2,000 rows of data).",
         ),
     ],
 )
