@@ -300,7 +300,9 @@ def test_a_range_over_values_that_a_profile_hides_cannot_be_counted(
     assert "hides the values of id" in told["sentence"] and "the data in place of the profile" in table["next"]
 
 
-@pytest.mark.parametrize(("rate", "stated", "code"), [("60/h", True, 0), ("500/s", True, 1), ("500/s", False, 0)])
+@pytest.mark.parametrize(
+    ("rate", "stated", "code"), [("60/h", True, 0), ("20/min", True, 0), ("500/s", True, 1), ("500/s", False, 0)]
+)
 def test_inserts_that_no_growth_explains_contradict_a_table_of_stated_size(
     rate: str, stated: bool, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -309,6 +311,18 @@ def test_inserts_that_no_growth_explains_contradict_a_table_of_stated_size(
     table = design(writes=writes, queries=design()["queries"][:1], **({"sampling": "complete"} if stated else {}))
     exit_code, document = judged(tmp_path, capsys, table)
     assert (exit_code, ground(document, "density")["carries"]) == (code, code == 0)
+    told = document["confidence"]
+    assert ("inserts and data differ" in told["note"], told["sure"]) == (stated and rate != "60/h", rate == "60/h")
+
+
+def test_a_draw_from_longer_than_a_slice_is_drawn_from_all_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newest = {"newest": 0.9, "window": "30d"}
+    queries = [design()["queries"][0] | {"draw": newest}]
+    for sampling, carries in (("complete", False), ("slice", True)):
+        _, document = judged(tmp_path, capsys, design(queries=queries, sampling=sampling))
+        assert ground(document, "times")["carries"] == carries
 
 
 # seconds of the log, the verdict; the windows asked for are of an hour

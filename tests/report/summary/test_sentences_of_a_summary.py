@@ -75,6 +75,40 @@ def throttled_line(change: Callable[[dict[str, Any]], None]) -> str:
     return only(found).throttled
 
 
+def violation_of(code: str, message: str) -> Document:
+    return {"code": code, "message": message, "measured": 3, "limit": 2, "unit": "x", "assumed_growth": False}
+
+
+def test_keys_that_collide_are_the_first_reason_for_others() -> None:
+    found = result("bank")
+    told = "150 of 9,000 entities have a key that an earlier one has, e.g. 2 under 'a' | ''"
+    found["tables"][0]["current"]["violations"].append(violation_of("not-unique", told))
+    assert only(found).why.startswith("150 of 9,000 entities share a current key: one overwrites the other.")
+
+
+@pytest.mark.parametrize(
+    ("missed", "says"),
+    [
+        ([("hot-entity-contention", "'vote' has 9/s: shard the counter")], "No key helps: shard the counter."),
+        ([("account", "all requests: 3x; a second account")], "No key helps: a second account."),
+        (
+            [("hot-partition", "p")],
+            "No key helps: cache what is read most, or read one of several copies.",
+        ),
+        ([("hot-partition", "p"), ("account", "a")], "No key holds both: a holds and b holds."),
+        ([("not-unique", "n")], "No key holds both: a holds and b holds."),
+    ],
+)
+def test_what_helps_is_said_where_no_key_does(missed: list[tuple[str, str]], says: str) -> None:
+    found = result("orders")
+    table = found["tables"][0]
+    table |= {"verdict": "unsatisfied", "ranking_says": "unsatisfied"}
+    table["recommended"]["violations"] = [violation_of(*each) for each in missed]
+    both = [{"code": "x", "subject": None, "sentence": f"{name} holds"} for name in "ab"]
+    table["conflicts"] = [{"constraints": both, "relaxed": []}]
+    assert dict(only(found).cautions)["Caveat"] == says
+
+
 def test_who_is_throttled_is_named_for_both_keys() -> None:
     hot = "71.3 % of attempts on '2023 Chicago Marathon__Full', 5 more partitions"
 
