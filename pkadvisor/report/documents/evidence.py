@@ -33,7 +33,7 @@ from pkadvisor.documents.analysis_table import (
 from pkadvisor.documents.part import number, word
 from pkadvisor.observe.workload import Growth
 from pkadvisor.report.documents.heat import heat_json
-from pkadvisor.report.documents.values import Shown
+from pkadvisor.report.documents.values import Shown, figures
 
 CURRENT, RECOMMENDED = "current", "recommended"
 NO_RATE = "no rate of any class is known"
@@ -151,21 +151,10 @@ def _growth_note(growth: Growth | None, bench: Bench, covered_s: float) -> str:
 
 
 def _cost(designs: list[tuple[str, CostEstimate]], bench: Bench) -> AnalysisCost:
-    prices = [bench.limits.of(name) for name in PRICES]
     return AnalysisCost(
         currency=currency(bench),
         per="month",
-        prices=[
-            AnalysisPrice(
-                name=entry.name,
-                value=number(entry.value),
-                unit=entry.unit,
-                basis=word(entry.basis),
-                date=entry.date,
-                source=entry.source,
-            )
-            for entry in prices
-        ],
+        prices=figures(map(bench.limits.of, PRICES), AnalysisPrice),
         designs=[_bill(name, estimate, bench) for name, estimate in designs],
     )
 

@@ -64,7 +64,7 @@ from pkadvisor.report.documents.arrangements import account_json, arranged_json,
 from pkadvisor.report.documents.evidence import with_evidence
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import full_scheme, scheme_document
-from pkadvisor.report.documents.values import Shown, time_text, turning_of
+from pkadvisor.report.documents.values import Shown, figures, time_text, turning_of
 from pkadvisor.report.words import gives_up, sampling_of, unknowns
 from pkadvisor.table.odata import format_filter
 
@@ -130,17 +130,7 @@ def build_result(
         account=account_json(account, shown),
         limits=AnalysisLimit(
             store=limits.store,
-            values=[
-                AnalysisValue(
-                    name=entry.name,
-                    value=number(entry.value),
-                    unit=entry.unit,
-                    basis=word(entry.basis),
-                    date=entry.date,
-                    source=entry.source,
-                )
-                for entry in limits.entries
-            ],
+            values=figures(limits.entries, AnalysisValue),
         ),
     )
 

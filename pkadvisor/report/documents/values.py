@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from msgspec import convert
 
 from pkadvisor.design.choice.certainty.flips import Turning
 from pkadvisor.design.choice.sections import Judged
@@ -14,7 +18,10 @@ from pkadvisor.design.load.estimates import Remark, Violation
 from pkadvisor.documents.analysis_scheme import AnalysisViolation
 from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisKeyIndexRow, AnalysisKeys
 from pkadvisor.documents.part import number, word
+from pkadvisor.limits import Limit
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
+
+Figure = TypeVar("Figure")
 
 
 class Shown:
@@ -45,6 +52,11 @@ class Shown:
         for key in sorted(keys, key=len, reverse=True):
             text = text.replace(key, self.key(key))
         return re.sub(r"'(?!\[key )[^'{}]*'", "'[key]'", text)
+
+
+def figures(limits: Iterable[Limit], kind: type[Figure]) -> list[Figure]:
+    """Limits, speeds or prices as a document holds them, each with where it comes from."""
+    return [convert(replace(limit, value=number(limit.value)), kind, from_attributes=True) for limit in limits]
 
 
 def violation_json(violation: Violation, shown: Shown) -> AnalysisViolation:

@@ -249,8 +249,8 @@ def _sets_of(subject: Subject) -> list[Transaction]:
 
 
 def _largest_set(transaction: Transaction, view: TableView) -> int | None:
-    """Entities of the largest set in the data; unknown where it holds none of what sets have in common."""
-    if not view.has_data or view.bench is None:
+    """Entities of the largest set in the data; unknown of pairs, and without what sets share."""
+    if not view.has_data or view.bench is None or transaction.pair is not None:
         return None
     population = view.bench.population
     names = [p for p in transaction.group_by if population.has(p)]

@@ -14,13 +14,14 @@ from pkadvisor import __version__
 from pkadvisor.design.keys.key_bands import merged_bands
 from pkadvisor.design.load.heat_pattern import pattern_of
 from pkadvisor.documents.part import Part, number
+from pkadvisor.documents.stress import StressValue
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.lazy import np
 from pkadvisor.limits import Limits
 from pkadvisor.report.documents.heat import pattern_json
 from pkadvisor.report.documents.stored import STRESS
-from pkadvisor.report.documents.values import Shown
+from pkadvisor.report.documents.values import Shown, figures
 from pkadvisor.stress.placement.run_result import ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.requests.scripts import KeySpace
 
@@ -70,10 +71,7 @@ def stress_document(
         "tables": tables,
         "limits": {
             "store": limits.store,
-            "values": [
-                {"name": e.name, "value": number(e.value), "unit": e.unit, "basis": str(e.basis)}
-                for e in limits.entries
-            ],
+            "values": to_builtins(figures(limits.entries, StressValue)),
         },
     }
 

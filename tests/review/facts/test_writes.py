@@ -72,6 +72,21 @@ def test_a_batch_may_have_a_hundred_entities(entities: int, severity: str | None
     assert [f.severity for f in found] == ([severity] if severity else [])
 
 
+def test_a_pair_is_no_set_of_all_entities(tmp_path: Path) -> None:
+    design = """
+schema: 1
+tables:
+  Accounts:
+    partition_key: all
+    row_key: "{id}"
+    properties: {id: string, other: string}
+    writes: [{name: book, operation: upsert, rate: 1/s}]
+    transactions: [{name: transfer, together: [book], pair: {id: id, other: id}, required: true}]
+"""
+    data = "\n".join(["id,other", *(f"{n},{n + 1}" for n in range(0, 204, 2))])
+    assert "PK402" not in {f.rule for f in findings(design, tmp_path, data=data)}
+
+
 def test_pointer_rows_add_to_the_count_of_a_batch_and_not_to_its_bytes() -> None:
     wide = 60_000
     assert told(batches(49, wide, 1, "pointer"), "PK402") == []

@@ -216,7 +216,10 @@ def differences(files: Files, folder: Path) -> Iterator[Broken]:
         return
     design = str(folder / "chosen.yaml")
     text = Path(files.plain).read_text(encoding="utf-8")
-    Path(design).write_text(_with_keys(text, chosen), encoding="utf-8")
+    changed = _with_keys(text, chosen)
+    if "{each(" in text and "{each(" not in changed:
+        return  # only a key says that a property has several values
+    Path(design).write_text(changed, encoding="utf-8")
     request = files.request(design)
     with (  # what else could be added to keys is of no figure of those in use
         patch("pkadvisor.design.choice.search.worth_extending", lambda *_: ()),
