@@ -29,6 +29,7 @@ _ITEMS_MAX = 5_000
 _DEPTH_MAX = 64
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as the end of a line
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _TAG = "tag:yaml.org,2002:"
 _KINDS = ("null", "bool", "int", "float", "timestamp", "str", "seq", "map")
 _QUOTE_HINT = 'text with { } : # or quotes in it needs quotes around it, e.g. "{event}__{distance}"'
@@ -385,8 +386,9 @@ def _open_quote(text: str, error: Any) -> Any:
 
 
 def _text(node: Node) -> str:
-    """A scalar's text; ruamel marks where a folded one (``>``) was folded with a BEL, which no file can contain."""
-    text = str(node.value)
+    """A scalar's text; ruamel marks where a folded one (``>``) was folded with a BEL, which no file can contain, and
+    leaves the two escapes as which JSON writes one character beyond U+FFFF."""
+    text = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), str(node.value))
     return text.replace("\x07", "") if getattr(node, "style", None) == ">" else text
 
 

@@ -256,7 +256,9 @@ def shortened(page: Page, block: list[str], lines: int) -> list[str]:
         line = f"{block[number]} "
         end = max(line.rfind(mark) for mark in (". ", "; ", "? "))
         if end > (page.width // 3 if number == 0 else 4):
-            return [*block[:number], line[:end] + ("?" if line[end] == "?" else ".")]
+            head = "".join(block[:number]) + line[:end]
+            bracket = ")" if head.count("(") > head.count(")") else ""
+            return [*block[:number], line[:end] + bracket + ("?" if line[end] == "?" else ".")]
     last = block[lines - 1]
     cut = last if len(last) <= page.width - 4 else last[: page.width - 4].rpartition(" ")[0]
     return [*block[: lines - 1], f"{cut.rstrip(' .,;:')} ..."]

@@ -14,7 +14,7 @@ from pkadvisor.observe.design_file.declaration import (
     Sampling,
     TableDeclaration,
 )
-from pkadvisor.observe.design_file.read_declaration import load_declaration
+from pkadvisor.observe.design_file.read_declaration import load_declaration, read_declaration
 from pkadvisor.observe.design_file.units import MONTH_S
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, GrowthOf, Operation
 from pkadvisor.table import odata
@@ -311,6 +311,13 @@ def test_errors_point_at_what_is_wrong(old: str, new: str, says: str, marked: st
     if marked is not None:
         assert under_caret(error) == marked
         assert text.splitlines()[int(line) - 1][int(column) - 1 :].startswith(marked)
+
+
+def test_a_design_in_json_may_escape_any_character() -> None:
+    text = json.dumps({"schema": 1, "tables": {"Abc": {"partition_key": "\U0001f600", "row_key": "{id}"}}})
+    assert "\\ud83d\\ude00" in text
+    (table,) = read_declaration("design.yaml", text)[0].tables
+    assert table.partition_key is not None and table.partition_key.text == "\U0001f600"
 
 
 def test_keys_go_together() -> None:

@@ -297,6 +297,8 @@ def test_what_has_room_is_whole() -> None:
     asked = sentence_lines(page, "Check", "may 'by-age' miss the newest writes? Its row comes later, " + "so " * 30)
     assert shortened(page, asked, 1) == ["  Check may 'by-age' miss the newest writes?"]
     assert shortened(page, lines, 2) == [lines[0], "    " + "word; " * 11 + "word."]
+    unsure = ["  Confidence: low (first in 57.5 % of the resamples; add 595,863 rows of", "    data)."]
+    assert shortened(page, unsure, 1) == ["  Confidence: low (first in 57.5 % of the resamples)."]
 
 
 @pytest.mark.parametrize(("share", "asked"), [("90", True), ("40", False)])
