@@ -285,6 +285,10 @@ def kept_together(name: str, bench: Bench, transactions: tuple[TransactionOutcom
     return max((outcome.share_kept for outcome, each in declared if name in each.together), default=0.0)
 
 
+CHANGES_KEY = "sets a property of the key: each update is a delete and an insert"
+MOVES = "moves entities to another partition by a delete and an insert"
+
+
 @dataclass(frozen=True, slots=True)
 class _Changes:
     """The rows that an update or delete writes, for each instance: ``entities``, rows by key (0: the main row), which
@@ -353,7 +357,8 @@ def _write_cost(
     sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
     notes = list(demand.notes)
     if 0 in changes.moved:
-        notes.append("sets a property of the key: each update is a delete and an insert")
+        moves = set(query.sets) & set(part_properties(scheme.main.partition))
+        notes.append(f"{MOVES}, which no transaction holds together" if moves else CHANGES_KEY)
     attempts = _attempts(demand, bench)
     mean_attempts = demand.mean(attempts) if len(attempts) else 1.0
     reading = located if locates(located.plan) else None

@@ -351,13 +351,11 @@ class Confidence:
     note: str = ""
     assumed: float = 0.0
     """Share of the load whose parameters are a guess: where it matters, counting every row makes nothing sure."""
-
     contradicted: bool = False
-    """Whether the evidence contradicts itself by so much that the figures are those of another table."""
+    """Whether the evidence contradicts itself, so that the figures may be those of another table."""
 
     def with_assumed(self, share: float) -> Confidence:
-        """How sure it is where a share of the load is a guess: where that decides, nothing is sure and nothing
-        counted."""
+        """How sure it is where a share of the load is a guess: where that decides, nothing is sure or counted."""
         if share < LOAD_DECIDES:
             return self
         return replace(self._doubted(f"{100 * share:.2g} % of the draws are assumed"), assumed=share)

@@ -24,9 +24,11 @@ from pkadvisor.report.summary.figures import (
     worst_query,
 )
 from pkadvisor.report.summary.goals import SAME_LENGTH, lost
+from pkadvisor.report.summary.no_key import no_key_holds
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, condition, ranking_of, sureness
 
 BUSIEST = "does the log hold the busiest hours?"
+MOVES = "moves entities to another partition by a delete and an insert"
 NOT_PRICED = "' is left out of the cost: "
 KEY_SHOWN = 40
 """Characters of a key value that a sentence shows: it names a partition, and nobody copies it."""
@@ -150,15 +152,6 @@ def _throttled_burst(scheme: AnalysisScheme) -> str:
     return next((_head(r.message) for r in scheme.remarks if r.code == "throttled-burst"), "")
 
 
-REMEDY_BEHIND = {"hot-entity-contention": ": ", "account": "; "}
-"""Constraints that no key helps with, and what stands in their messages before that which does."""
-HELPS_BESIDES = {
-    "hot-partition": "cache what is read most, or read one of several copies",
-    "scan-load": "ask for less at a time or less often, or cache the answers",
-}
-"""What helps against a load that is left when every key was tried."""
-
-
 def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
     """What weakens the advice, as a caveat, and what its owner should find out, as a question to check; the weightiest
     of each kind, the weightier one first.
@@ -176,7 +169,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
     elif table.verdict == "not_enough":
         return [("Caveat", f"If the inputs are correct, the ranking says: {VERDICTS[says]}.")]
     elif says == "unsatisfied":
-        return [("Caveat", conflict)] if (conflict := _conflict(table)) else []
+        return [("Caveat", conflict)] if (conflict := no_key_holds(table)) else []
     else:
         ordered = []
     if best is not None and not table.why_not:
@@ -184,6 +177,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
             ("Caveat", refused_entities(best)),
             ("Caveat", _grown(best)),
             ("Caveat", _apart(best)),
+            ("Caveat", _moves(best)),
             ("Check", _absent(table)),
             ("Check", _shared_keys(table)),
             ("Caveat", _late(table, best)),
@@ -357,22 +351,6 @@ def _why_this(table: AnalysisTable, best: AnalysisFullScheme) -> str:
 # -- caveats ----------------------------------------------------------------------------------------------------------
 
 
-def _conflict(table: AnalysisTable) -> str:
-    """What helps where the best keys still miss one limit; else which constraints no key holds together."""
-    best = table.recommended
-    missed = {} if best is None else {v.code: v.message for v in best.violations if not v.assumed_growth}
-    if len(missed) == 1:
-        ((code, message),) = missed.items()
-        remedy = message.rpartition(REMEDY_BEHIND[code])[2] if code in REMEDY_BEHIND else HELPS_BESIDES.get(code, "")
-        if remedy:
-            return f"No key helps: {remedy}."
-    conflicts = table.conflicts
-    sentences = [c.sentence for c in conflicts[0].constraints] if conflicts else []
-    if len(sentences) > 1:
-        return f"No key holds {'both' if len(sentences) == 2 else 'all of these'}: {' and '.join(sentences)}."
-    return f"No key holds this: {sentences[0]}." if sentences else ""
-
-
 def _late(table: AnalysisTable, best: AnalysisFullScheme) -> str:
     """The class that misses its declared latency goal by most."""
     declared = {q.name for q in table.workload if q.latency_goal_ms_p99 is not None}
@@ -383,6 +361,13 @@ def _late(table: AnalysisTable, best: AnalysisFullScheme) -> str:
         return ""
     p99 = milliseconds(worst.latency_ms_p99)
     return f"'{brief(worst.name)}' misses its latency goal: p99 {p99}, goal {milliseconds(goal)}."
+
+
+def _moves(best: AnalysisFullScheme) -> str:
+    """The class of updates that brings most entities into other partitions."""
+    moving = [c for c in best.classes if any(note.startswith(MOVES) for note in c.notes)]
+    busiest = max(moving, key=lambda c: float(c.rate_per_s), default=None)
+    return "" if busiest is None else f"'{brief(busiest.name)}' moves entities between partitions, in no transaction."
 
 
 def _stale(best: AnalysisFullScheme) -> str:

@@ -245,6 +245,17 @@ def test_an_update_by_its_key_loads_its_partition_once() -> None:
     assert found.hot.entities_per_s == pytest.approx(10)  # 40/s over 4 tenants, nothing is read before
 
 
+@pytest.mark.parametrize(
+    ("partition", "row", "says"),
+    [("{tenant}", "{id}", ""), ("{tenant}", "{day}_{id}", CHANGES_KEY), ("{day}", "{id}", MOVES)],
+)
+def test_an_update_of_the_key_says_whether_a_transaction_holds_it(partition: str, row: str, says: str) -> None:
+    change = query("set", "tenant eq '{tenant}' and id eq {id}", operation=Operation.UPDATE, sets=["day"])
+    (cost,) = estimate(KeyScheme(parse_key(partition, row)), bench_of(population_of(table(), TYPES), change)).classes
+    notes = [note for note in cost.notes if "a delete and an insert" in note]
+    assert [note[: len(says)] for note in notes] == ([says] if says else [])
+
+
 def test_the_account_s_target_is_of_requests_unless_read_as_of_entities() -> None:
     """1,000/s partition scans of 25: 1,000 requests/s, 25,000 entities/s, over 20,000."""
     found = bench_of(population_of(table(100), TYPES), query("all", "tenant eq '{tenant}'", rate=1000))

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from pkadvisor.design.choice.sections import Judged
+from pkadvisor.design.cost.class_cost import MOVES
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.documents.schema_errors import typed
@@ -49,6 +50,9 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     best["violations"] = []
     assert said()["Caveat"].startswith("'both' is not always one group transaction")
     best["transactions"][0]["kept"] = True
+    by_bib["notes"] = [f"{MOVES}, which no transaction holds together"]
+    assert said()["Caveat"] == "'by-bib' moves entities between partitions, in no transaction."
+    by_bib["notes"] = []
     assert said() == {"Caveat": "'by-bib' misses its latency goal: p99 80 ms, goal 50 ms.", "Check": STALE}
     by_bib["latency_ms_p99"] = 40
     assert said() == {"Caveat": "'by-age' still scans: it reads 500 rows to return 10.", "Check": STALE}

@@ -1,0 +1,29 @@
+"""What a summary says where no key holds every constraint."""
+
+from __future__ import annotations
+
+from pkadvisor.documents.analysis_table import AnalysisTable
+
+REMEDY_BEHIND = {"hot-entity-contention": ": ", "account": "; "}
+"""Constraints that no key helps with, and what stands in their messages before that which does."""
+HELPS_BESIDES = {
+    "hot-partition": "cache what is read most, or read one of several copies",
+    "scan-load": "ask for less at a time or less often, or cache the answers",
+}
+"""What helps against a load that is left when every key was tried."""
+
+
+def no_key_holds(table: AnalysisTable) -> str:
+    """What helps where the best keys still miss one limit; else which constraints no key holds together."""
+    best = table.recommended
+    missed = {} if best is None else {v.code: v.message for v in best.violations if not v.assumed_growth}
+    if len(missed) == 1:
+        ((code, message),) = missed.items()
+        remedy = message.rpartition(REMEDY_BEHIND[code])[2] if code in REMEDY_BEHIND else HELPS_BESIDES.get(code, "")
+        if remedy:
+            return f"No key helps: {remedy}."
+    conflicts = table.conflicts
+    sentences = [c.sentence for c in conflicts[0].constraints] if conflicts else []
+    if len(sentences) > 1:
+        return f"No key holds {'both' if len(sentences) == 2 else 'all of these'}: {' and '.join(sentences)}."
+    return f"No key holds this: {sentences[0]}." if sentences else ""
