@@ -247,7 +247,7 @@ def test_an_update_by_its_key_loads_its_partition_once() -> None:
 
 @pytest.mark.parametrize(
     ("partition", "row", "says"),
-    [("{tenant}", "{id}", ""), ("{tenant}", "{day}_{id}", CHANGES_KEY), ("{day}", "{id}", MOVES)],
+    [("{tenant}", "{id}", ""), ("{tenant}", "{day}_{id}", class_cost.CHANGES_KEY), ("{day}", "{id}", class_cost.MOVES)],
 )
 def test_an_update_of_the_key_says_whether_a_transaction_holds_it(partition: str, row: str, says: str) -> None:
     change = query("set", "tenant eq '{tenant}' and id eq {id}", operation=Operation.UPDATE, sets=["day"])
