@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.design.cost import class_cost
 from pkadvisor.design.cost.cost import estimate, score_points
 from pkadvisor.design.cost.terms import COST_TERMS, TERMS, term_named
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, encode, parse_key
