@@ -20,11 +20,12 @@ from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
 from pkadvisor.design.rows.draws import draw_weights, hidden_draw
 from pkadvisor.design.rows.list_values import list_rows, without_lists
-from pkadvisor.design.rows.logged.one_beginning import beginnings_asked
+from pkadvisor.design.rows.logged.one_beginning import beginnings_asked, beginnings_named
 from pkadvisor.design.rows.logged.one_period import periods_asked
 from pkadvisor.design.rows.population import Population
-from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
+from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Literal
 
 
@@ -118,6 +119,7 @@ def _demand(
     """``drawn``: the instances of a log and their weights, where they are not those of ``ghost``."""
     notes: list[str] = []
     wanted = with_dependencies(conditions(query.filter), dependencies(population))
+    wanted = replace(wanted, one_beginning=_beginnings(wanted, population))
     came = workload.came.get(query.name) if ghost is not None else None
     if ghost is not None:
         instances = np.arange(ghost[0], ghost[1], dtype=np.int64)
@@ -127,7 +129,7 @@ def _demand(
         wanted = replace(
             wanted,
             one_period=periods_asked(logged, wanted.ranges),
-            one_beginning=beginnings_asked(logged, wanted.ranges),
+            one_beginning={**wanted.one_beginning, **beginnings_asked(logged, wanted.ranges)},
         )
     elif drawn is not None:
         (instances, weights), basis = drawn, Basis.COUNTED
@@ -200,12 +202,23 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
         if not rows[: population.rows].any():
             notes.append(f"no sampled entity has this constant for {name}; its selectivity is unknown")
         out[name] = rows
+    for name, count in _beginnings(wanted, population).items():  # a key may hold the beginning
+        beginning = str(getattr(wanted.ranges[name].low, "value", ""))[:count]
+        texts = population.frame.get_column(name).cast(pl.String)
+        out[name] = texts.str.starts_with(beginning).fill_null(False).to_numpy()
     of_rules = [(d.source, d.target) for d in wanted.derived] + [(d.target, d.source) for d in wanted.inverse]
     for fixed, implied in of_rules:
         if fixed in out and implied not in out and population.has(implied):
             codes = population.coded(implied).codes
             out[implied] = np.isin(codes, np.unique(codes[out[fixed]]))
     return out
+
+
+def _beginnings(wanted: Conditions, population: Population) -> dict[str, int]:
+    """How many first characters constants fix of the texts of each range between two of them."""
+    named = beginnings_named(wanted.ranges)
+    texts = {n for n in named if population.types.get(n) is EdmType.STRING and n not in population.hashed}
+    return {n: count for n, count in named.items() if n in texts and population.has(n)}
 
 
 def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:

@@ -11,10 +11,15 @@ import polars as pl
 import pytest
 
 from pkadvisor.cli.main import main
+from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.conditions import Range
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
-from pkadvisor.design.rows.logged.one_beginning import beginnings_asked
-from pkadvisor.table.odata import Parameter
+from pkadvisor.design.rows.logged.one_beginning import beginnings_asked, beginnings_named
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import Literal, Parameter
+from tests.design.support import bench_of, population_of, query
 
 TEXTS = ["".join(t) for n in range(4) for t in product("abc", repeat=n)]
 
@@ -29,9 +34,25 @@ def test_all_texts_of_a_range_have_the_characters_that_it_fixes(inclusive: bool)
         frame = pl.DataFrame({"x" + LOW: [low], "x" + HIGH: [high]})
         bound = Range(Parameter("x" + LOW), True, Parameter("x" + HIGH), inclusive)
         count = beginnings_asked(frame, {"x": bound}).get("x", 0)
+        constants = Range(Literal(EdmType.STRING, low), True, Literal(EdmType.STRING, high), inclusive)
+        assert beginnings_named({"x": constants}).get("x", 0) == count
         assert len({t[:count] for t in inside}) == 1 and all(len(t) >= count for t in inside), (low, high)
         if high and len(high) == len(low) and high[:-1] == low[:-1] and ord(high[-1]) == ord(low[-1]) + 1:
             assert count == (len(low) - 1 if inclusive else len(low))
+
+
+def test_searches_for_constant_beginnings_each_read_the_partition_of_their_letters() -> None:
+    """2,600 names of which 200 begin with each letter: those with ``a``, and the 100 with ``bx``, 90 times a second."""
+    names = [f"{a}{b}{n:03}" for a, b, n in product("abcdefghijklm", "xy", range(100))]
+    asked = [query("a", "name ge 'a' and name lt 'b'", rate=90), query("bx", "name ge 'bx' and name lt 'by'", rate=90)]
+    bench = bench_of(population_of({"name": names}, {"name": EdmType.STRING}), *asked)
+    priced = estimate(KeyScheme(parse_key("{prefix(name,1)}", "{name}")), bench)
+    assert [(c.plan and c.plan.access, c.entities_read, c.requests) for c in priced.classes] == [
+        (Access.ROW_RANGE, pytest.approx(200), 1),
+        (Access.ROW_RANGE, pytest.approx(100), 1),
+    ]
+    assert priced.hot is not None
+    assert (priced.hot.partition_key, priced.hot.entities_per_s) == ("a", pytest.approx(90 * 200))
 
 
 def test_a_partition_of_first_letters_is_read_alone_and_divided_by_more_of_them(

@@ -1,4 +1,4 @@
-"""Ranges of text that a log shows to hold texts with one beginning each: a cell of a map, the first letters of a name.
+"""Ranges of text that hold texts with one beginning each: a cell of a map, the first letters of a name.
 
 Whoever asks for all that begins with ``u09t`` knows the first characters, and can write them into any key.
 """
@@ -11,7 +11,7 @@ from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.key_terms import above
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.lazy import pl
-from pkadvisor.table.odata import Parameter
+from pkadvisor.table.odata import Literal, Parameter
 
 
 def beginnings_asked(instances: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, int]:
@@ -26,6 +26,16 @@ def beginnings_asked(instances: pl.DataFrame, ranges: Mapping[str, Range]) -> di
         if fewest := min(_shared(low, high, inclusive=bound.high_inclusive) for low, high in pairs):
             out[name] = fewest
     return out
+
+
+def beginnings_named(ranges: Mapping[str, Range]) -> dict[str, int]:
+    """As ``beginnings_asked``, for ranges between two constants."""
+    out = {}
+    for name, bound in ranges.items():
+        low, high = (o.value if isinstance(o, Literal) else None for o in (bound.low, bound.high))
+        if isinstance(low, str) and isinstance(high, str):
+            out[name] = _shared(low, high, inclusive=bound.high_inclusive)
+    return {name: count for name, count in out.items() if count}
 
 
 def _shared(low: str | None, high: str | None, *, inclusive: bool) -> int:
