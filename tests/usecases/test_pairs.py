@@ -166,3 +166,37 @@ def test_where_one_tenant_is_too_much_for_a_server_the_ways_out_are_priced(tmp_p
 
 def test_where_every_load_is_borne_nothing_is_to_be_tried(tmp_path: Path) -> None:
     assert "try_next" not in of(analyzed(tmp_path, TENANTS, Orders=ORDERS))
+
+
+SHOP = """schema: 1
+tables:
+  Shop:
+    kinds:
+      Orders: {properties: {order: string, buyer: string}, sampling: complete}
+      Lines: {properties: {order: string, line: int32}, sampling: complete}
+    queries:
+      - {name: header, kind: Orders, filter: "order eq '{order}'", rate: 9/s, draw: entities}
+      - {name: lines, kind: Lines, filter: "order eq '{order}'", rate: 9/s, draw: entities}
+    writes:
+      - {name: place, kind: Orders, operation: insert, rate: 1/min}
+      - {name: add, kind: Lines, operation: insert, rate: 5/min}
+    transactions:
+      - {name: whole, together: [place, add], group_by: [order], required: true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("largest", "per_order", "said"), [(120, "5/min", True), (99, "5/min", False), (120, "1/min", False)]
+)
+def test_sets_that_one_group_transaction_cannot_hold_are_a_caveat(
+    tmp_path: Path, largest: int, per_order: str, said: bool
+) -> None:
+    """60 orders of 4 lines and one of many, all of which are written with the order, or one after the other."""
+    orders = "order,buyer\n" + "".join(f"o{n:02},b{n % 7}\n" for n in range(61))
+    sizes = [4] * 60 + [largest]
+    lines = "order,line\n" + "".join(f"o{n:02},{k}\n" for n, size in enumerate(sizes) for k in range(size))
+    found = analyzed(tmp_path, SHOP.replace("5/min", per_order), Orders=orders, Lines=lines)
+    page = render_text(typed(found), width=100, color=False, ascii_only=True, details=False)
+    says = "Transaction 'whole' holds at most 100 entities, and some would write 121"
+    assert of(found, "Lines")["recommended"]["partition_key"] == "{order}"
+    assert (says in " ".join(page.split())) == said

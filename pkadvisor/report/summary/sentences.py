@@ -29,6 +29,7 @@ from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, condition
 
 BUSIEST = "does the log hold the busiest hours?"
 MOVES = "moves entities to another partition by a delete and an insert"
+TOO_MANY = "' holds at most "
 NOT_PRICED = "' is left out of the cost: "
 KEY_SHOWN = 40
 """Characters of a key value that a sentence shows: it names a partition, and nobody copies it."""
@@ -177,6 +178,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
             ("Caveat", refused_entities(best)),
             ("Caveat", _grown(best)),
             ("Caveat", _apart(best)),
+            ("Caveat", sentence_of(next((t for t in table.notes if TOO_MANY in t), ""))),
             ("Caveat", _moves(best)),
             ("Check", _absent(table)),
             ("Check", _shared_keys(table)),

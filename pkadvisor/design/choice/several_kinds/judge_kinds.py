@@ -21,6 +21,10 @@ from pkadvisor.design.rows.dependencies import half_rules
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 
+ONE_SET = 1.5
+"""Times that the entities of a key and those that one transaction writes may lie apart, so that they are the same."""
+TOO_MANY = "holds at most"
+
 # ----------------------------------------------------------------------------------------------------------------------
 # Labels: the fixed texts that keys begin with, which tell rows of several kinds apart.
 
@@ -234,16 +238,33 @@ def _write_alike(benches: dict[str, Bench], bonds: Sequence[Bond]) -> None:
                 population.digits[name] = most
 
 
+def _too_many(bond: Bond, judged: Judged, arranged: Arranged) -> str:
+    """What to say of a transaction that is kept, and writes all entities of a key at once, if some key has more of them
+    than one group transaction holds; empty where none has."""
+    kind, bench = judged.section.kind or "", judged.bench
+    written = sum(m.entities for m in bond.members if m.kind == kind)
+    atoms = [("p", name) for name in bond.common(kind)]
+    if bench is None or bond.name not in arranged.chosen.kept or not atoms or not written:
+        return ""
+    population, limit = bench.population, bench.limits.group_transaction_entities
+    of_key = population.rows / population.distinct(atoms)
+    most = int(population.counts(atoms).max(initial=0)) + bond.entities - written
+    if not population.whole(atoms) or most <= limit or max(of_key / written, written / of_key) > ONE_SET:
+        return ""
+    return f"transaction '{bond.name}' {TOO_MANY} {limit} entities, and some would write {most:,.0f}: divide those"
+
+
 def _in_place(judged: Judged, arranged: Arranged) -> Judged:
     """A kind with the scheme that the arrangement gives it."""
     advice, kind = judged.advice, judged.section.kind or ""
     assert advice is not None
     chosen = arranged.chosen.scheme_of(kind)
+    too_many = [note for bond in arranged.bonds if (note := _too_many(bond, judged, arranged))]
     if chosen is advice.recommended:
-        return judged
+        return replace(judged, notes=(*judged.notes, *too_many))
     ranking = (chosen, *(c for c in advice.ranking if c.scheme.text != chosen.scheme.text))
     keep = advice.current is not None and advice.current.scheme.text == chosen.scheme.text
-    notes = judged.notes
+    notes = (*judged.notes, *too_many)
     shared = next((kinds for _, kinds in arranged.chosen.shared if kind in kinds), ())
     if shared:
         others = ", ".join(k for k in shared if k != kind)
