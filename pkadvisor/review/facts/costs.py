@@ -61,10 +61,7 @@ def most_wasteful_query(subject: Subject) -> str | None:
 
 
 def most_wasteful_told(subject: Subject) -> bool:
-    """Whether that query is a scan that has a finding of its own.
-
-    Whether that query is a scan, of the table or of partitions over a page, which is told at the query itself.
-    """
+    """Whether that query is a scan that has a finding of its own."""
     name = most_wasteful_query(subject)
     cost = next((c for c in _reads(subject.view) if c.name == name), None)
     if cost is None or cost.plan is None:
@@ -125,7 +122,7 @@ def fanning_queries(subject: Subject) -> tuple[str, ...]:
 def needless_requests_per_s(subject: Subject) -> float | None:
     """Requests that buckets beyond those needed cost.
 
-    Requests a second that the buckets beyond those needed cost: full pages have to be read from few buckets too.
+    Full pages have to be read from few buckets too.
     """
     count, needed = buckets(subject), buckets_needed(subject)
     if count is None or needed is None:
@@ -145,7 +142,7 @@ def needless_requests_per_s(subject: Subject) -> float | None:
 def entities_all(subject: Subject) -> KnownValue | None:
     """Entities of the whole table.
 
-    Entities of the table: declared, or those of complete data.
+    Declared, or those of complete data.
     """
     total = entities_of(subject.view)
     basis = Basis.DECLARED if declared_total(subject.view) else Basis.COUNTED
@@ -155,7 +152,7 @@ def entities_all(subject: Subject) -> KnownValue | None:
 def query_requests_per_s(subject: Subject) -> float | None:
     """Queries a second, mean.
 
-    Requests of all queries a second, mean; unknown where none is declared or logged.
+    Unknown where none is declared or logged.
     """
     queries = [c for c in subject.view.workload.classes if c.operation is Operation.QUERY and not c.analytic]
     return sum(c.rate.mean_per_s for c in queries) if queries else None
@@ -164,7 +161,7 @@ def query_requests_per_s(subject: Subject) -> float | None:
 def changes_per_day(subject: Subject) -> float | None:
     """Entities changed a day, mean.
 
-    Entities that all writes change a day, mean; unknown where none is declared or logged.
+    Unknown where none is declared or logged.
     """
     queries = [c for c in subject.view.workload.classes if c.operation.writes]
     if not queries:
@@ -201,7 +198,7 @@ def quiet_kinds(subject: Subject) -> tuple[str, ...]:
 def kind_requests_per_s(subject: Subject) -> float | None:
     """Requests of this kind at the peak.
 
-    Requests of the kind a second at the peak; unknown for a table of one kind.
+    Unknown for a table of one kind.
     """
     return _rate(subject.view) if subject.view.section.kind is not None else None
 
@@ -223,7 +220,7 @@ def kind(subject: Subject) -> str | None:
 def latency_ms_p99(subject: Subject) -> float | None:
     """Estimated 99th percentile.
 
-    The estimated 99th percentile; unknown without data and for analyses.
+    Unknown without data and for analyses.
     """
     query: QueryClass = subject.item
     if not subject.view.has_data or query.analytic:
@@ -253,7 +250,7 @@ def budget_unit(subject: Subject) -> str:
 def budget_value(subject: Subject) -> KnownValue | None:
     """The number that it bounds.
 
-    The number that the budget bounds; without data only what the design alone tells.
+    Without data only what the design alone tells.
     """
     item: Budget = subject.item
     view = subject.view
@@ -284,17 +281,14 @@ def unchecked(subject: Subject) -> tuple[str, ...]:
 def first_unchecked(subject: Subject) -> bool:
     """Whether it is the first of these.
 
-    Whether it is the first bound of its table that cannot be checked: it tells of the others.
+    It tells of the others.
     """
     own = [s for s in subjects_of_design(subject.design) if s.scope is Scope.BUDGET and s.table is subject.table]
     return next((s for s in own if budget_value(s) is None), None) is subject
 
 
 def why_unchecked(subject: Subject) -> str:
-    """What it takes to check it.
-
-    What it would take to check a budget that was not.
-    """
+    """What it takes to check it."""
     view = subject.view
     if view.scheme is None:
         return "the design declares no keys"

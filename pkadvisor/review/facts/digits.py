@@ -33,7 +33,7 @@ def width(subject: Subject) -> float | None:
 def digits_to_come(subject: Subject) -> float | None:
     """Digits that a padded number of entities needs for those declared and those of the growth.
 
-    The digits that a padded number needs for the entities that it counts; unknown where nobody says how many.
+    Unknown where nobody says how many.
     """
     least = digits_of_values(values(subject))
     if least > part_of(subject).padded_width:
@@ -51,12 +51,12 @@ def values(subject: Subject) -> float | None:
 def entities_to_come(subject: Subject) -> float | None:
     """Entities declared, and those that are expected within the growth.
 
-    The entities that these digits count: those declared and those that are expected within the growth.
+    Those declared and those that are expected within the growth.
 
-    Of numbers that are named as those of entities: each has its own. One that is no id may begin anew for each value of
-    what stands before it in the key, and counts the mean of these: unknown for the parts of something that has a number
-    itself and of which nobody says how many there are, such as the lines of an invoice, where it is declared how many
-    values the number has, and behind a whole time, where it sorts only what comes at one moment.
+    Of numbers that are named as those of entities: each has its own. One that is no id may begin anew for each
+    value of what stands before it in the key, and counts the mean of these: unknown for the parts of something that
+    has a number itself and of which nobody says how many there are, such as the lines of an invoice, where it is
+    declared how many values the number has, and behind a whole time, where it sorts only what comes at one moment.
     """
     part, view = part_of(subject), subject.view
     known = distinct_of(view)
@@ -79,8 +79,7 @@ def _is_time(part: Part, view: TableView) -> bool:
 def counts_within(subject: Subject) -> str | None:
     """A property within whose values a padded number may begin anew, and of which the number of values is missing.
 
-    A property within whose values a number may begin anew, and of which nobody declares how many values it has;
-    unknown where it is an id, or the digits are enough for all entities of the table.
+    Unknown where it is an id, or the digits are enough for all entities of the table.
     """
     counted, known = entities_to_come(subject), distinct_of(subject.view)
     if counted is None or len(str(int(counted))) <= part_of(subject).padded_width:

@@ -34,10 +34,7 @@ def constant(subject: Subject) -> bool:
 
 
 def counts_once(subject: Subject) -> bool:
-    """Whether it is a PartitionKey that no key before it has.
-
-    Whether no key before this one, in the table or another kind of it, has the same PartitionKey template.
-    """
+    """Whether it is a PartitionKey that no key before it has."""
     key: KeyString = subject.item
     view = subject.view
     if not key.is_partition or view.scheme is None:
@@ -161,8 +158,7 @@ def rising_part(subject: Subject) -> str | None:
 def key_inserts_per_s(subject: Subject) -> float | None:
     """Rows inserted or upserted a second at the peak under this PartitionKey.
 
-    Rows inserted a second at the peak under this PartitionKey: of all kinds of the table that go to its end, where
-    nothing tells them apart.
+    Of all kinds of the table that go to its end, where nothing tells them apart.
     """
     return inserts_per_s(_parts(subject), *_at_one_end(_parts(subject), subject.view))
 
@@ -177,8 +173,7 @@ def _at_one_end(parts: tuple[Part, ...], view: TableView) -> tuple[TableView, ..
 def key_load_per_s(subject: Subject) -> KnownValue | None:
     """Entities read and written a second at the peak under this PartitionKey, at the least.
 
-    Entities a second under this PartitionKey, over all kinds of the table: at the least, or the estimate's where the
-    hottest partition is this one.
+    At the least, or the estimate's where the hottest partition is this one.
     """
     parts, view = _parts(subject), subject.view
     per_s = load_per_s(parts, *kinds_of(view))

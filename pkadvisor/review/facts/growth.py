@@ -107,8 +107,6 @@ def breaks_first(subject: Subject) -> str | None:
 def partition_entities_per_year(subject: Subject) -> float | None:
     """Entities that a partition gains in a year, where nothing is ever deleted and no new partition takes over.
 
-    Entities that a partition gains in a year, where nothing ever takes any away and no new partition takes over.
-
     By the declared inserts, which growth of the rows per key raises, or by that growth of what a partition holds.
     """
     view = subject.view
@@ -137,10 +135,7 @@ def _kept_for_ever(view: TableView) -> bool:
 
 
 def inserted_per_year(subject: Subject) -> float | None:
-    """Entities that inserts add a year, if none goes.
-
-    Entities that the declared inserts add in a year, where nothing ever takes any away.
-    """
+    """Entities that inserts add a year, if none goes."""
     rate = inserted_mean_per_s(subject.view) if _kept_for_ever(subject.view) else None
     return None if rate is None else rate * YEAR_S
 
@@ -211,8 +206,8 @@ def retention_days(subject: Subject) -> float | None:
 def expiry(subject: Subject) -> str | None:
     """How expired entities can go: tables (of a period, dropped whole), ranges (of rows in each partition) or scan.
 
-    How expired entities can go: 'tables' (a table per period is dropped), 'ranges' (a row range of each partition)
-    or 'scan'; None without a retention, without keys, for a table that is of one period itself, and for one page.
+    'tables' (a table per period is dropped), 'ranges' (a row range of each partition) or 'scan'; None without a
+    retention, without keys, for a table that is of one period itself, and for one page.
     """
     view = subject.view
     entities = entities_kept(subject)
@@ -257,7 +252,7 @@ def _names(query: QueryClass, name: str) -> bool:
 def entities_kept(subject: Subject) -> float | None:
     """Entities held at a time.
 
-    Entities in the table at a time: declared, else what arrives within the retention.
+    Declared, else what arrives within the retention.
     """
     view = subject.view
     rate, retention_s = inserted_mean_per_s(view), view.workload.retention_s
@@ -278,8 +273,7 @@ def sweep_s(subject: Subject) -> KnownValue | None:
 def days_held(subject: Subject) -> float | None:
     """Days of the declared inserts that the declared entities are, where the retention is more than twice that.
 
-    The days of the declared inserts that the declared entities are; None where they are what the retention keeps,
-    or more than half of it.
+    None where they are what the retention keeps, or more than half of it.
     """
     view = subject.view
     retention_s, held, rate = view.workload.retention_s, declared_entities(view), inserted_mean_per_s(view)
@@ -291,8 +285,7 @@ def days_held(subject: Subject) -> float | None:
 def expired_rows_per_s(subject: Subject) -> float | None:
     """Rows that expire a second, on average.
 
-    Rows that expire a second once the table is as old as its retention, index rows included: by the declared mean
-    rate of the inserts, else by what the table holds.
+    By the declared mean rate of the inserts, else by what the table holds.
     """
     view = subject.view
     retention_s = view.workload.retention_s
@@ -325,7 +318,7 @@ def window_days(subject: Subject) -> float | None:
 def windows_kept(subject: Subject) -> float | None:
     """How many newest windows the table holds.
 
-    How many such windows the table holds: by its retention, else by how long its entities took to arrive.
+    By its retention, else by how long its entities took to arrive.
     """
     view, days = subject.view, window_days(subject)
     retention_s = view.workload.retention_s

@@ -61,7 +61,7 @@ def copy(subject: Subject) -> str:
 def keys_possible(subject: Subject) -> float | None:
     """How many keys it can have, if bounded.
 
-    How many keys it can have at all; unknown where a part has no bound.
+    Unknown where a part has no bound.
     """
     row: IndexRow = subject.item
     return partitions_most((*row.key.partition, *row.key.row), subject.view)
@@ -70,8 +70,7 @@ def keys_possible(subject: Subject) -> float | None:
 def changed_by(subject: Subject) -> tuple[str, ...]:
     """Updates that set what it holds.
 
-    Updates, more than one an hour, that the row must follow: of a full copy all, of a pointer those that move it or
-    what it points at.
+    Of a full copy all, of a pointer those that move it or what it points at.
     """
     row: IndexRow = subject.item
     return tuple(
@@ -86,11 +85,11 @@ def changed_by(subject: Subject) -> tuple[str, ...]:
 def missing_target(subject: Subject) -> tuple[str, ...]:
     """Properties of the entity's RowKey that its key lacks.
 
-    Properties of the entity's RowKey that nothing in the index row's key tells: what makes the entity its own.
+    What makes the entity its own.
 
-    A hash, a period or a beginning tells a property only where the entity's key has the same part. Nothing is missing
-    where the key tells all by which an update or delete names one entity, or the id that is named as the entity's own,
-    unless the data refute that.
+    A hash, a period or a beginning tells a property only where the entity's key has the same part. Nothing is
+    missing where the key tells all by which an update or delete names one entity, or the id that is named as the
+    entity's own, unless the data refute that.
     """
     row: IndexRow = subject.item
     scheme = subject.view.scheme
@@ -130,7 +129,7 @@ def _named_by_changes(view: TableView) -> Iterator[set[str]]:
 def overwritten(subject: Subject) -> bool:
     """Whether its index row lacks what tells entities apart.
 
-    Whether the key is of an index row that lacks what tells entities apart: that is told at the row.
+    That is told at the row.
     """
     key: KeyString = subject.item
     return key.row > 0 and any(
@@ -160,8 +159,7 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
 def asks_for_one(subject: Subject) -> bool:
     """Whether a query looks up one entity by it.
 
-    Whether a query looks up one entity by this row: it fixes the whole key, and asks for one, or by what is unique
-    by its name.
+    It fixes the whole key, and asks for one, or by what is unique by its name.
     """
     row: IndexRow = subject.item
     properties = set(row.key.properties)

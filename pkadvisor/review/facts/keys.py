@@ -111,10 +111,10 @@ def _variable(key: Key) -> Iterator[Part]:
 def merging(subject: Subject) -> str:
     """The property of which the main RowKey keeps too little to tell entities apart, or empty.
 
-    The property of which a main RowKey keeps too little to tell entities apart; empty where there is none.
+    Empty where there is none.
 
-    An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period, and so
-    is whoever names all that the key is made of, unless the time is that at which entities come.
+    An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period, and
+    so is whoever names all that the key is made of, unless the time is that at which entities come.
     """
     view = subject.view
     merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)

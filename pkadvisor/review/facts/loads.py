@@ -18,7 +18,7 @@ from pkadvisor.review.views.wording import rows_looked_at
 def insert_entities_per_s(subject: Subject) -> float | None:
     """Rows inserted or upserted a second at the peak, index rows included.
 
-    New rows a second at the peak, index rows included; unknown where no insert is declared or logged.
+    Unknown where no insert is declared or logged.
     """
     view = subject.view
     rows = view.scheme.rows_per_entity if view.scheme else 1
@@ -103,8 +103,7 @@ def estimated_from(subject: Subject) -> str | None:
 def hottest_key(subject: Subject) -> str | None:
     """PartitionKey of the hottest partition.
 
-    The PartitionKey of the hottest partition; the template where no row at hand lies in it. None where a profile
-    hides what keys are made of.
+    The template where no row at hand lies in it. None where a profile hides what keys are made of.
     """
     view = subject.view
     estimate = view.estimate
@@ -126,10 +125,7 @@ def hottest_load_share(subject: Subject) -> float | None:
 
 
 def hottest_is_constant(subject: Subject) -> bool:
-    """Whether the hottest partition is that of a constant PartitionKey.
-
-    Whether the hottest partition is that of a PartitionKey without variable parts.
-    """
+    """Whether the hottest partition is that of a constant PartitionKey."""
     estimate = subject.view.estimate
     if estimate is None or estimate.hot is None:
         return False

@@ -50,7 +50,7 @@ def properties(subject: Subject) -> tuple[str, ...]:
 def type_(subject: Subject) -> str | None:
     """The Edm type of its property.
 
-    The type of its property; unknown for parts of several, and where no type is declared.
+    Unknown for parts of several, and where no type is declared.
     """
     types = [subject.view.types.get(name) for name in part_of(subject).properties]
     return str(types[0]) if len(types) == 1 and types[0] is not None else None
@@ -62,7 +62,7 @@ def type_(subject: Subject) -> str | None:
 def number_unpadded(subject: Subject) -> bool | None:
     """Whether it is a number without padding.
 
-    Whether it is a number as it is; years have four digits. Unknown where the type is.
+    Years have four digits. Unknown where the type is.
     """
     part = part_of(subject)
     name = part.plain_property
@@ -177,7 +177,7 @@ def _spans_digits(query: QueryClass, place: KeyPart) -> bool:
 def scanned_for(subject: Subject) -> tuple[str, ...]:
     """Queries that read the table for a range or an order of its property.
 
-    Queries that want a range or an order of the part's property, which no key serves: they read the table.
+    They read the table.
     """
     wanted = set(part_of(subject).properties)
     return tuple(
@@ -193,7 +193,7 @@ def scanned_for(subject: Subject) -> tuple[str, ...]:
 def left_open(subject: Subject) -> bool | None:
     """Whether a query reads several of its values in their order.
 
-    Whether a query reads several values of the part in its order; unknown where no query is declared or logged.
+    Unknown where no query is declared or logged.
 
     What stands before it must be fixed or a number too: behind an open text the order of the text decides.
     """

@@ -127,8 +127,7 @@ def erasure_of(subject: Subject) -> str | None:
 def erasure_scans(subject: Subject) -> bool | None:
     """Whether finding everything to erase reads a run of partitions or the table.
 
-    Whether finding everything of one value of ``erase_by`` reads a run of partitions, the table, or its only
-    partition; unknown where nothing must be erasable. With data what it determines counts too (a customer's tenant).
+    Unknown where nothing must be erasable. With data what it determines counts too (a customer's tenant).
     """
     plan = _erasing(subject.view)
     if plan is not None and _reads_all(plan, subject.view):

@@ -347,10 +347,7 @@ def unqueried_blocks(subject: Subject) -> tuple[str, ...]:
 
 
 def part_unknown(subject: Subject) -> tuple[str, ...]:
-    """Properties of the part that nobody knows.
-
-    Properties of the part that the data does not have, or that are a declared one but for a slip.
-    """
+    """Properties of the part that nobody knows."""
     place: KeyPart = subject.item
     view = subject.view
     strange = [n for n in place.part.properties if n not in view.types and n not in SYSTEM_TYPES]

@@ -109,7 +109,7 @@ def binding_shares(subject: Subject) -> tuple[tuple[float, str], ...]:
 def account_requests_per_s(subject: Subject) -> KnownValue | None:
     """Requests of all tables at the peak; without data at the least.
 
-    Requests a second of all tables at the worst moment of the day; a lower bound where there is no data.
+    A lower bound where there is no data.
     """
     asked, basis = [], Basis.DECLARED
     for view in subject.design.tables:

@@ -174,7 +174,7 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
 def copies(subject: Subject) -> float | None:
     """Full index rows that hold it once more.
 
-    Index rows that hold the property once more; unknown where there are none.
+    Unknown where there are none.
     """
     scheme = subject.view.scheme
     count = sum(row.copy == "full" for row in scheme.index_rows) if scheme is not None else 0

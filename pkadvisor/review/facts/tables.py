@@ -46,7 +46,7 @@ def has_data(subject: Subject) -> bool:
 def entities(subject: Subject) -> float | None:
     """Entities in the table.
 
-    Entities of the table: declared, or those of complete data.
+    Declared, or those of complete data.
     """
     return entities_of(subject.view)
 

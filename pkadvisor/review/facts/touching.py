@@ -22,7 +22,7 @@ _OWN_ENDS = (EdmType.DATETIME, EdmType.GUID, EdmType.BOOLEAN)
 def touching(subject: Subject) -> str | None:
     """Two parts of varying width with no text between them, or empty.
 
-    Two parts of varying width that no text keeps apart; empty where there are none.
+    Empty where there are none.
 
     One part of varying width between others of fixed width can be told from both ends; two cannot.
     """
@@ -31,10 +31,7 @@ def touching(subject: Subject) -> str | None:
 
 
 def touching_numbers(subject: Subject) -> bool:
-    """Whether both are whole numbers.
-
-    Whether whole numbers touch, so that usual values such as 1 and 11 run into each other.
-    """
+    """Whether both are whole numbers."""
     names = [part.plain_property for part in _touching(subject) or ()]
     types = subject.view.types
     return bool(names) and all(n and (edm := types.get(n)) is not None and edm.integer for n in names)

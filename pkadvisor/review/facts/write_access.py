@@ -62,10 +62,7 @@ def duration_s(subject: Subject) -> KnownValue | None:
 
 
 def rare(subject: Subject) -> bool:
-    """Whether it comes so seldom that it is no load.
-
-    Whether what it reads is no load, or it comes once an hour at most, as what cleans up does.
-    """
+    """Whether it comes so seldom that it is no load."""
     query: QueryClass = subject.item
     return 0 < query.rate.mean_per_s <= queries.RARE_PER_S * (1 + 1e-9) or queries.rare(subject)
 

@@ -87,7 +87,7 @@ def repair(subject: Subject) -> str | None:
 def open_properties(subject: Subject) -> tuple[str, ...] | None:
     """Properties of the PartitionKey in which the entities of a set may differ.
 
-    Properties of the PartitionKey in which entities of one set may differ; with data those that its rows do not fix.
+    With data those that its rows do not fix.
 
     Unknown without keys, for pairs, and for groups of a log, which were accepted.
     """
@@ -109,7 +109,7 @@ def open_properties(subject: Subject) -> tuple[str, ...] | None:
 def kinds_apart(subject: Subject) -> str | None:
     """The kinds of a set and their PartitionKeys, where these differ.
 
-    The kinds of a set and their PartitionKeys, where these are not one text; None where they are.
+    None where they are.
     """
     views = _views_of_set(subject)
     keys = {view.section.kind: view.raw_text(0, True) or "''" for view in views if view.scheme is not None}
@@ -129,7 +129,7 @@ def _views_of_set(subject: Subject) -> tuple[TableView, ...]:
 def one_partition(subject: Subject) -> bool | None:
     """Whether the entities of a set always share their PartitionKey.
 
-    Whether all entities of a set have one PartitionKey; a number that counts up never is one.
+    A number that counts up never is one.
     """
     names = open_properties(subject)
     if names is None:
@@ -141,8 +141,7 @@ def one_partition(subject: Subject) -> bool | None:
 def written_twice(subject: Subject) -> bool | None:
     """Whether each set is a single entity that several writes change.
 
-    Whether a set is one entity that several of its writes change: what it has in common is the entity's whole
-    key.
+    What it has in common is the entity's whole key.
     """
     transaction: Transaction = subject.item
     scheme = subject.view.scheme
@@ -161,7 +160,7 @@ def written_twice(subject: Subject) -> bool | None:
 def batch_entities(subject: Subject) -> KnownValue | None:
     """Entities of its largest batch.
 
-    Entities of one batch: as declared, or with data those of the largest set that the write belongs to.
+    As declared, or with data those of the largest set that the write belongs to.
     """
     query: QueryClass = subject.item
     if query.entities_per_request > 1:
@@ -189,7 +188,7 @@ def batch_required(subject: Subject) -> bool:
 def batch_rows(subject: Subject) -> KnownValue | None:
     """Rows of that batch, index rows beside them included.
 
-    Rows of one batch: entities with those of their index rows that lie beside them.
+    Entities with those of their index rows that lie beside them.
     """
     fact = batch_entities(subject)
     return None if fact is None else KnownValue(number(fact) * _rows_beside(subject.view), fact.basis)
@@ -207,7 +206,7 @@ def batch_bytes(subject: Subject) -> KnownValue | None:
 def batch_share(subject: Subject) -> float | None:
     """Rows or bytes of that batch, whichever is more, in shares of one group transaction.
 
-    Rows and bytes of a batch in shares of what one group transaction takes: the larger of the two.
+    The larger of the two.
     """
     limits, rows, size = subject.view.limits, batch_rows(subject), batch_bytes(subject)
     if rows is None:
@@ -220,7 +219,7 @@ def batch_share(subject: Subject) -> float | None:
 def batch_entities_most(subject: Subject) -> float | None:
     """Entities that fit one group transaction by their bytes.
 
-    Entities that one group transaction can take by their bytes; unknown without sizes.
+    Unknown without sizes.
     """
     each = request_bytes(subject.view)
     if each is None or not each.value:
@@ -286,10 +285,8 @@ def read_modify_write(subject: Subject) -> bool:
 def hottest_entity_per_s(subject: Subject) -> KnownValue | None:
     """Updates a second of the entity that is changed most, at the peak.
 
-    Read-modify-writes a second of the entity that is changed most, at the peak.
-
-    Without data it is known where the key or the filter names one entity, or, as the least that it can be, where the
-    number of entities is declared, or a draw that prefers one.
+    Without data it is known where the key or the filter names one entity, or, as the least that it can be, where
+    the number of entities is declared, or a draw that prefers one.
     """
     query: QueryClass = subject.item
     view = subject.view
@@ -324,7 +321,7 @@ def uneven_entity_per_s(subject: Subject) -> float | None:
 def commits_per_s_max(subject: Subject) -> float | None:
     """Commits that one entity can take.
 
-    Commits of one entity a second, each after the read that follows the commit before; only for writes that read.
+    Only for writes that read.
     """
     if not read_modify_write(subject):
         return None
