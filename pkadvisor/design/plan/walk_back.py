@@ -7,7 +7,7 @@ devices that report rarely this has no bound: they need a row of their own for t
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from pkadvisor.design.keys.transforms import Atom, PeriodPart
@@ -93,12 +93,14 @@ def _within_bounds(plan: AccessPlan, part: PeriodPart) -> bool:
     return plan.by_rows and plan.range_atom == ("p", part.property)
 
 
-def _line(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> Line:
+def _line(atoms: Iterable[Atom], part: PeriodPart, demand: Demand, population: Population) -> Line:
+    """The rows that agree on some ``atoms``."""
+    atoms = tuple(atoms)
     over: Atom = ("p", part.property)
     codes, size = population.atom(over)
     codes = codes[: population.rows]
-    keep = rows_of_constants(population, plan.equal_atoms, demand.constants)
-    ids, _ = population.groups(free_atoms(plan.equal_atoms, demand.constants))
+    keep = rows_of_constants(population, atoms, demand.constants)
+    ids, _ = population.groups(free_atoms(atoms, demand.constants))
     among = np.arange(population.rows) if keep is None else np.flatnonzero(keep)
     rows = among[np.lexsort((-codes[among], ids[among]))]
     asked = ids[demand.instances]
@@ -123,17 +125,20 @@ def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: P
     wanted = demand.query.top
     assert wanted is not None
     newest, oldest = _ends(part, periods_of(part, population), demand)
-    line = _line(plan, part, demand, population)
+    line = _line(plan.equal_atoms, part, demand, population)
     count = line.end - line.start
     reached = np.maximum(population.scale(count, demand.instances, population.whole(plan.equal_atoms)), 1e-9)
     density = np.minimum(1.0, np.maximum(demand.returned, 1e-9) / reached)  # what else the filter wants
     share = count / reached
+    known = _matching(plan, part, demand, population)
+    matching = line if known is None else known
+    there = matching.end - matching.start
     # Steps from the newest row of the line to the last one wanted; the rows of a sample lie further apart.
-    steps = (wanted / density - 1) * share
-    at = np.minimum(np.ceil(steps).astype(np.int64), np.maximum(count - 1, 0))
-    last = np.append(line.periods, 0)[np.minimum(line.start + at, len(line.rows))]
+    steps = (wanted / (density if known is None else np.ones(len(count))) - 1) * share
+    at = np.minimum(np.ceil(steps).astype(np.int64), np.maximum(there - 1, 0))
+    last = np.append(matching.periods, 0)[np.minimum(matching.start + at, len(matching.rows))]
     gap = (newest - last) * np.where(share < 1, np.minimum(1.0, steps), 1.0)
-    periods = 1.0 + np.where((steps <= count - share) & (count > 0), gap, newest - oldest)
+    periods = 1.0 + np.where((steps <= there - share) & (there > 0), gap, newest - oldest)
     # The rows of the first period and of those before it.
     begin, middle = line.since(newest + 1), line.since(newest)
     stop = line.since(np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest))
@@ -154,6 +159,16 @@ def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: P
     if plan.top is not None and not plan.unserved:  # a row of a sample stands for more than a request may bring
         rows = np.where(share < 1, np.minimum(rows, wanted / density), rows)
     return WalkBack(line, periods, newest, (begin, stop), first, further, brought, rows, far)
+
+
+def _matching(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> Line | None:
+    """The rows that satisfy all that a filter asks, where each is told by what an instance names; None where more is
+    asked, or not all rows are at hand."""
+    wanted = demand.conditions
+    more = wanted.residual or wanted.any_of or wanted.multi or demand.masks or set(wanted.ranges) - {part.property}
+    if more or population.rows < population.total:
+        return None
+    return _line((*plan.equal_atoms, *(("p", name) for name in wanted.equal)), part, demand, population)
 
 
 def _place_in_period(line: Line) -> Ints:

@@ -105,6 +105,17 @@ def test_all_who_ask_for_the_newest_of_a_sampled_table_ask_its_newest_hours() ->
     assert hot is not None and hot.entities_per_s == pytest.approx(40 * 26)
 
 
+@pytest.mark.parametrize(("n", "months"), [(0, 3), (2, 2), (3, 1)])
+def test_going_back_ends_with_the_row_that_also_satisfies_the_rest_of_the_filter(n: int, months: int) -> None:
+    """Of device a reading 0 is of January, 2 of February, 3 of March; the newest month is March."""
+    rows = readings()
+    bench = bench_of(rows, query("latest", f"device eq 'a' and n eq {n}", order=("-at",), top=1))
+    (demand,) = bench.demands
+    scheme = KeyScheme(parse_key("{time(at,'yyyyMM')}", "{device}_{reverse_ticks(at)}"))
+    back = next(p for p in plan(demand.query, demand.conditions, scheme, TIMED, rows) if p.back)
+    assert set(walk_back(back, demand, rows).periods) == {months}
+
+
 def test_going_back_between_two_times_reads_what_lies_between_them() -> None:
     """Each reading of device a asks for those of the 45 days before it."""
     text = "device eq {device} and at ge datetime'{at-45d}' and at lt datetime'{at}'"
