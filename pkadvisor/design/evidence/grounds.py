@@ -59,7 +59,7 @@ def density(given: Evidence) -> Ground:
     if 1 / APART <= times <= APART:
         sentence = f"{data} arrive by {density.arrival} in the data, and {inserts} are inserted"
         return Ground(name, title, sentence, True, "", rests, density.per_s, density.inserts_per_s, "entities/s")
-    apart = max(times, 1 / times) if times > 0 else math.inf
+    apart = density.apart
     sentence = f"{data} arrive by {density.arrival} in the data, and {inserts} are inserted, {ratio(apart)} apart"
     if rests < LOAD_DECIDES:
         if given.rests_on(lambda d: in_time(d, density)) >= LOAD_DECIDES and given.logged_s is not None:
@@ -363,9 +363,9 @@ def with_guesses(judged: Judged) -> Judged:
     if advice is None or bench is None or advice.confidence is None:
         return judged
     confidence = advice.confidence.with_assumed(assumed_share(bench, advice.recommended))
-    apart = inserts_apart(grounds_of(judged))
-    if apart >= RATES_APART and size_stated(judged.section):
-        confidence = confidence.with_contradiction(f"inserts and data differ {ratio(apart)}")
+    density = density_of(bench.population, bench.workload)
+    if density is not None and density.declared and density.apart >= RATES_APART and size_stated(judged.section):
+        confidence = confidence.with_contradiction(f"inserts and data differ {ratio(density.apart)}")
     return replace(judged, advice=replace(advice, confidence=confidence))
 
 
@@ -373,14 +373,6 @@ def size_stated(section: Section) -> bool:
     """Whether the design says how large the table is: its total, or how the rows were sampled."""
     stated = section.declared is not None and section.declared.sampling_stated
     return stated or section.declared_total is not None
-
-
-def inserts_apart(grounds: Sequence[Ground]) -> float:
-    """How many times the inserts of the workload and those that the data shows lie apart; 1 where one is not known."""
-    ground = next((g for g in grounds if g.name == "density"), None)
-    if ground is None or not ground.measured or not ground.expected:
-        return 1.0
-    return max(ground.measured, ground.expected) / min(ground.measured, ground.expected)
 
 
 def guess(demand: Demand, bench: Bench) -> bool:

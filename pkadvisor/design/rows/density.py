@@ -52,6 +52,11 @@ class Density:
         """Inserts ÷ density: above 1 the data is thinner than the rate, below 1 it is denser."""
         return self._times(self.per_s)
 
+    @property
+    def apart(self) -> float:
+        """How many times inserts and density lie apart, whichever is more."""
+        return self._apart(self.per_s)
+
     def _times(self, density: float) -> float:
         return min(max(density, self.inserts_least), self.inserts_most) / density
 

@@ -38,8 +38,8 @@ REFUSED = 0.001
 WASTE = 2.0
 """From so many rows read for each that is returned on a query is worth a sentence."""
 RATES_APART = 10.0
-"""From this factor on the first page asks about a rate of inserts that the data contradicts and that no verdict rests
-on."""
+"""From this factor on the first page asks about a declared rate of inserts that the data contradicts and that no
+verdict rests on. What a log inserts in its hours is no rate of the years that the data holds."""
 SHARED_KEYS = "whether two entities"
 """How an unknown begins that asks whether keys are unique."""
 SHARED = "can two entities"
@@ -188,7 +188,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
             ("Caveat", sentence_of(next((t for t in table.gives_up if t.startswith(KEYS_ALONE)), ""))),
             ("Caveat", sentence_of(next((t for t in table.notes if NOT_PRICED in t), "")) or _scan(best)),
             ("Caveat", left_out(table.current, best)),
-            ("Check", _sampled(table.data) or _inserts_apart(table.grounds)),
+            ("Check", _sampled(table.data) or ("" if logged else _inserts_apart(table.grounds))),
             ("Check", BUSIEST if logged else "are the declared rates right? No log was given."),
         ]
     first_of_each: dict[str, str] = {}
