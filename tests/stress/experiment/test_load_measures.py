@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import SilentProgress
+from pkadvisor.stress.experiment import predictions
 from pkadvisor.stress.experiment.designs import tables_of
 from pkadvisor.stress.experiment.load_measures import (
     FEW_SERVED,
@@ -29,7 +32,10 @@ from pkadvisor.stress.experiment.predictions import LOAD_TOLERANCE, class_predic
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign, prepare
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.runs import WARM, run_of
+from pkadvisor.stress.requests.expected import Means
 from pkadvisor.stress.requests.retry import policy_of
+from pkadvisor.table.edm import EdmType
+from tests.design.support import bench_of, population_of, query
 from tests.stress.stressed import request_of
 
 SCANNED = """\
@@ -205,3 +211,11 @@ def test_a_latency_is_judged_within_a_quarter_where_the_run_tells_it(tmp_path: P
         assert (judged["agrees"], judged["why"]) == (agrees, why)
         scan = latency_measure(costs["above"], entry, "p50")
         assert (scan["agrees"], scan["why"]) == (None, RANGES_ASSUMED)
+
+
+@pytest.mark.parametrize(("predicted", "measured"), [(1.0, 1.0), (36.0, 1.0), (0.0, 0.0)])
+def test_a_request_that_finds_nothing_counts_as_one_entity(predicted: float, measured: float) -> None:
+    bench = bench_of(population_of({"id": list(range(50))}, {"id": EdmType.INT32}), query("one", "id eq {id}"))
+    (cost,) = estimate(KeyScheme(parse_key("{pad(id,3)}", "")), bench).classes
+    pairs = predictions._pairs(replace(cost, entities_read=predicted), Means(1.0, 0.0, 0.0, 0.0), 0.0)
+    assert next(pair[1:3] for pair in pairs if pair[0] == "entities read") == (predicted, measured)
