@@ -9,6 +9,8 @@ from pkadvisor.report.summary.sentences import brief
 
 SHORT = 24
 """Characters of keys that a sentence spells out; longer ones it names by their rank, which 'advisor explain' takes."""
+ONE_LINE = 66
+"""Characters of a sentence that has a line of 80 columns beside its label: what follows from a rate is never cut off."""
 QUOTES = "''"
 """An empty key."""
 
@@ -24,7 +26,9 @@ def changes_if(table: AnalysisTable) -> str:
         if before is None:
             return f"{name} comes at {rate(flip.rate_per_s)}: then {then}."
         turns = "rises" if flip.rate_per_s > before else "falls"
-        return f"{name} {turns} from {rate(before)} to {rate(flip.rate_per_s, like=before)}: then {then}."
+        after = rate(flip.rate_per_s, like=before)
+        whole = f"{name} {turns} from {rate(before)} to {after}: then {then}."
+        return whole if len(whole) <= ONE_LINE else f"{name} {turns} to {after}: {then}."
     if flip.turn == "dominated":
         return "you add queries; no rates of these change it."
     if flip.turn == "ahead":

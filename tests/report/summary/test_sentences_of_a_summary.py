@@ -184,6 +184,15 @@ def test_what_would_change_the_advice_is_said(flip: dict[str, Any] | None, says:
     assert only(found).changes_if == says
 
 
+def test_what_follows_from_a_rate_is_not_cut_off_by_a_long_name() -> None:
+    found = result("footrace")
+    name = "merge by registration"
+    next(q for q in found["tables"][0]["workload"] if q["name"] == "by-bib")["name"] = name
+    flip = {"turn": "flips", "query": name, "factor": 4, "rate_per_s": 240, "rank": 2, "goal": None}
+    found["tables"][0]["flip"] = {**flip, "proof": [], "rates_tried": 1}
+    assert only(found).changes_if == "'merge by registration' rises to 240/s: scheme:2 is better."
+
+
 @pytest.mark.parametrize(
     ("keys", "index_rows", "says"),
     [
