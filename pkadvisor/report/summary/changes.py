@@ -10,7 +10,7 @@ from pkadvisor.report.summary.sentences import brief
 SHORT = 24
 """Characters of keys that a sentence spells out; longer ones it names by their rank, which 'advisor explain' takes."""
 ONE_LINE = 66
-"""Characters of a sentence that has a line of 80 columns beside its label: what follows from a rate is never cut off."""
+"""Characters of a sentence on one line of 80 columns, beside its label: what follows from a rate is never cut off."""
 QUOTES = "''"
 """An empty key."""
 
