@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,12 +20,12 @@ def remembered(what: str, of: Callable[..., Hashable] | None = None) -> Callable
 
         @wraps(compute)
         def known(*values: P.args, **named: P.kwargs) -> T:
-            memo: dict[object, Any] = values[place].memo  # type: ignore[attr-defined]
+            memo: dict[object, T] = cast(Any, values[place]).memo
             of_values = (*values[:place], *values[place + 1 :], *named.values()) if of is None else of(*values, **named)
             key = what, of_values
             if key not in memo:
                 memo[key] = compute(*values, **named)
-            return memo[key]  # type: ignore[no-any-return]
+            return memo[key]
 
         return known
 

@@ -119,7 +119,7 @@ def _demand(
     """``drawn``: the instances of a log and their weights, where they are not those of ``ghost``."""
     notes: list[str] = []
     wanted = with_dependencies(conditions(query.filter), dependencies(population))
-    wanted = replace(wanted, one_beginning=_beginnings(wanted, population))
+    wanted = replace(wanted, one_beginning={n: len(b) for n, b in _beginnings(wanted, population).items()})
     came = workload.came.get(query.name) if ghost is not None else None
     if ghost is not None:
         instances = np.arange(ghost[0], ghost[1], dtype=np.int64)
@@ -202,8 +202,7 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
         if not rows[: population.rows].any():
             notes.append(f"no sampled entity has this constant for {name}; its selectivity is unknown")
         out[name] = rows
-    for name, count in _beginnings(wanted, population).items():  # a key may hold the beginning
-        beginning = str(getattr(wanted.ranges[name].low, "value", ""))[:count]
+    for name, beginning in _beginnings(wanted, population).items():  # a key may hold it
         texts = population.frame.get_column(name).cast(pl.String)
         out[name] = texts.str.starts_with(beginning).fill_null(False).to_numpy()
     of_rules = [(d.source, d.target) for d in wanted.derived] + [(d.target, d.source) for d in wanted.inverse]
@@ -214,11 +213,11 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
     return out
 
 
-def _beginnings(wanted: Conditions, population: Population) -> dict[str, int]:
-    """How many first characters constants fix of the texts of each range between two of them."""
+def _beginnings(wanted: Conditions, population: Population) -> dict[str, str]:
+    """What the texts of each range between two constants begin with."""
     named = beginnings_named(wanted.ranges)
     texts = {n for n in named if population.types.get(n) is EdmType.STRING and n not in population.hashed}
-    return {n: count for n, count in named.items() if n in texts and population.has(n)}
+    return {n: beginning for n, beginning in named.items() if n in texts and population.has(n)}
 
 
 def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:

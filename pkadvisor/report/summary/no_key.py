@@ -7,10 +7,10 @@ from pkadvisor.documents.analysis_table import AnalysisTable
 REMEDY_BEHIND = {"hot-entity-contention": ": ", "account": "; "}
 """Constraints that no key helps with, and what stands in their messages before that which does."""
 HELPS_BESIDES = {
-    "hot-partition": "cache what is read most, or read one of several copies",
-    "scan-load": "ask for less at a time or less often, or cache the answers",
+    "hot-partition": "cache the reads, or read one of several copies",
+    "scan-load": "ask for less at a time, or cache the answers",
 }
-"""What helps against a load that is left when every key was tried."""
+"""What helps against a load that every key leaves that was tried: others may bear it."""
 
 
 def no_key_holds(table: AnalysisTable) -> str:
@@ -19,9 +19,10 @@ def no_key_holds(table: AnalysisTable) -> str:
     missed = {} if best is None else {v.code: v.message for v in best.violations if not v.assumed_growth}
     if len(missed) == 1:
         ((code, message),) = missed.items()
-        remedy = message.rpartition(REMEDY_BEHIND[code])[2] if code in REMEDY_BEHIND else HELPS_BESIDES.get(code, "")
-        if remedy:
-            return f"No key helps: {remedy}."
+        if code in REMEDY_BEHIND:
+            return f"No key helps: {message.rpartition(REMEDY_BEHIND[code])[2]}."
+        if code in HELPS_BESIDES:
+            return f"No key tried helps: {HELPS_BESIDES[code]}."
     conflicts = table.conflicts
     sentences = [c.sentence for c in conflicts[0].constraints] if conflicts else []
     if len(sentences) > 1:

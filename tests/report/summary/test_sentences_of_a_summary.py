@@ -97,7 +97,7 @@ def test_keys_that_collide_are_the_first_reason_for_others() -> None:
         ([("account", "all requests: 3x; a second account")], "No key helps: a second account."),
         (
             [("hot-partition", "p")],
-            "No key helps: cache what is read most, or read one of several copies.",
+            "No key tried helps: cache the reads, or read one of several copies.",
         ),
         ([("hot-partition", "p"), ("account", "a")], "No key holds both: a holds and b holds."),
         ([("not-unique", "n")], "No key holds both: a holds and b holds."),

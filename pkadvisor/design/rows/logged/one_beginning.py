@@ -28,14 +28,15 @@ def beginnings_asked(instances: pl.DataFrame, ranges: Mapping[str, Range]) -> di
     return out
 
 
-def beginnings_named(ranges: Mapping[str, Range]) -> dict[str, int]:
-    """As ``beginnings_asked``, for ranges between two constants."""
+def beginnings_named(ranges: Mapping[str, Range]) -> dict[str, str]:
+    """For each property with two constant bounds: what all texts of the range begin with; without those that share
+    nothing."""
     out = {}
     for name, bound in ranges.items():
         low, high = (o.value if isinstance(o, Literal) else None for o in (bound.low, bound.high))
         if isinstance(low, str) and isinstance(high, str):
-            out[name] = _shared(low, high, inclusive=bound.high_inclusive)
-    return {name: count for name, count in out.items() if count}
+            out[name] = low[: _shared(low, high, inclusive=bound.high_inclusive)]
+    return {name: beginning for name, beginning in out.items() if beginning}
 
 
 def _shared(low: str | None, high: str | None, *, inclusive: bool) -> int:
