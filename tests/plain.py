@@ -14,6 +14,7 @@ from pkadvisor.usecases.explain_scheme import explain_scheme as scheme_explanati
 from pkadvisor.usecases.explain_scheme import explain_stored as stored_explanation
 from pkadvisor.usecases.profile import profile as profile_document
 from pkadvisor.usecases.score import score as score_document
+from pkadvisor.usecases.stress import stress as stress_document
 
 
 def _plain(use_case: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
@@ -30,3 +31,4 @@ explain_scheme = _plain(scheme_explanation)
 explain_stored = _plain(stored_explanation)
 profile = _plain(profile_document)
 score = _plain(score_document)
+stress = _plain(stress_document)

@@ -133,14 +133,6 @@ class StressVerdictDesign(Part, frozen=True, kw_only=True):
 class StressVerdict(Part, frozen=True, kw_only=True):
     sentences: list[str]
     style: Literal["good", "bad", "warn"]
-    bears: Annotated[
-        bool | None,
-        said(
-            "Whether the recommended design, warmed up, sustains the load, with or without bursts; null where the"
-            " run leaves out what decides."
-        ),
-    ]
-    new_table_bears: Annotated[bool | None, said("The same as a new table.")]
     level: Annotated[
         Literal["bears", "bursts", "untested", "fails", None],
         said(
@@ -149,8 +141,14 @@ class StressVerdict(Part, frozen=True, kw_only=True):
             "requests are lost."
         ),
     ]
-    failed_predictions: Annotated[Count, said("Predictions about the recommended design that did not come true.")]
-    designs: Annotated[list[StressVerdictDesign], said("In the order of the designs.")]
+    bears: Annotated[
+        bool | None,
+        said(
+            "Whether the recommended design, warmed up, sustains the load, with or without bursts; null where the"
+            " run leaves out what decides."
+        ),
+    ]
+    new_table_bears: Annotated[bool | None, said("The same as a new table.")]
     keep_current: Annotated[
         bool,
         said(
@@ -158,6 +156,8 @@ class StressVerdict(Part, frozen=True, kw_only=True):
             "chance and by more than 0.1 % of them: then the keys are not to be changed."
         ),
     ] = False
+    failed_predictions: Annotated[Count, said("Predictions about the recommended design that did not come true.")]
+    designs: Annotated[list[StressVerdictDesign], said("In the order of the designs.")]
 
 
 class StressTable(Part, frozen=True, kw_only=True):
@@ -226,14 +226,14 @@ class StressDocument(Part, frozen=True, kw_only=True):
         ),
     ]
     complete: Annotated[bool, said("false: interrupted; the figures are of the part that was run.")]
-    redacted: Annotated[bool, said("Key values are tokens that are equal for equal values.")]
-    settings: Annotated[StressSetting, said("What was asked for.")]
-    tables: list[StressTable]
-    limits: Annotated[StressLimits, said("What the model of the service rests on.")]
     not_run: Annotated[list[str], said("What an interrupt left out.")]
+    redacted: Annotated[bool, said("Key values are tokens that are equal for equal values.")]
     inputs: Annotated[StressInput, said("What was read: file names without folders.")] = StressInput(
         design=None, result=None, files=[]
     )
+    settings: Annotated[StressSetting, said("What was asked for.")]
+    tables: list[StressTable]
+    limits: Annotated[StressLimits, said("What the model of the service rests on.")]
 
 
 class StressPlanDesign(Part, frozen=True, kw_only=True):

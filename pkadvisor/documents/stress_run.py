@@ -92,7 +92,7 @@ class StressCounts(Part, frozen=True, kw_only=True):
     latency_ms_p99_9: Amount | None = field(name="latency_ms_p99.9")
 
 
-class StressClass(StressCounts, frozen=True, kw_only=True):
+class StressClass(StressCounts, frozen=True):
     name: str
 
 
@@ -154,10 +154,9 @@ class StressThrottling(Part, frozen=True, kw_only=True):
 class StressTotals(StressCounts, frozen=True, kw_only=True):
     """What came of all requests of a run."""
 
-    complete: bool
-    duration_s: Annotated[Amount, said("Of virtual time that was run.")]
     hottest: Annotated[StressHottest | None, said("The PartitionKey with the most load, retries among it.")]
     classes: list[Annotated[StressClass, said("A query or a write.")]]
+    throttling: StressThrottling
     timeline: Annotated[
         StressTimeline,
         said(
@@ -172,11 +171,13 @@ class StressTotals(StressCounts, frozen=True, kw_only=True):
         ),
     ]
     events: list[Annotated[StressEvent, said("A change of the map of ranges.")]]
-    throttling: StressThrottling
 
 
-class StressRun(StressTotals, frozen=True, kw_only=True):
-    """One run, totals first."""
+RunLength = Annotated[Amount, said("Of virtual time that was run.")]
+
+
+class StressRun(StressTotals, frozen=True):
+    """One run, totals first. What a run is called and how long it was stand before its figures."""
 
     state: Annotated[
         str,
@@ -185,6 +186,15 @@ class StressRun(StressTotals, frozen=True, kw_only=True):
             "table is one range. N clients: a closed loop, warmed up."
         ),
     ]
+    complete: bool
+    duration_s: RunLength
+
+
+class StressMeasuredRun(StressTotals, frozen=True):
+    """A run as it was measured: as the others, of real time."""
+
+    complete: bool
+    duration_s: RunLength
 
 
 class StressMeasure(Part, frozen=True, kw_only=True):
@@ -304,7 +314,3 @@ class StressPartitionTest(Part, frozen=True, kw_only=True):
     throttled_share: Annotated[Share, said("Of attempts, those too late among them.")]
     passes: bool
     verdict: str
-
-
-class StressMeasuredRun(StressTotals, frozen=True, kw_only=True):
-    """A run as it was measured: as the others, of real time."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from msgspec import convert
-
-from pkadvisor.documents.part import number
-from pkadvisor.documents.stress import StressDesign, StressTable, StressTableGoal
+from pkadvisor.documents.part import number, word
+from pkadvisor.documents.stress import StressDocument, StressFile, StressInput, StressTable
+from pkadvisor.documents.stress_run import StressClient, StressGoal, StressSetting
 from pkadvisor.engine.options import SECOND
 from pkadvisor.inputs import files_read
 from pkadvisor.limits import Limits, load_limits
 from pkadvisor.progress import Progress
 from pkadvisor.report.documents.values import Shown
-from pkadvisor.stress.experiment.design_run import DesignFindings, design_json, run_design
+from pkadvisor.stress.experiment.design_run import DesignFindings, FinishedDesign, finished, run_design
 from pkadvisor.stress.experiment.designs import DesignedTable, tables_of
-from pkadvisor.stress.experiment.goals import goals_json
+from pkadvisor.stress.experiment.goals import goals_of
 from pkadvisor.stress.experiment.notes import notes_of
 from pkadvisor.stress.experiment.partition_test import HOTTEST, check_known
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign, prepare
@@ -38,10 +36,10 @@ from pkadvisor.stress.requests.script_table import keeping
 class _Interrupted(Exception):  # noqa: N818
     """Ctrl-C, with what was finished by then."""
 
-    designs: list[dict[str, Any]]
+    designs: list[FinishedDesign]
 
 
-def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
+def stress(request: StressRequest, progress: Progress) -> StressDocument:
     """The document of a stress test. After Ctrl-C it holds what was run by then, and says that it is not complete.
 
     UsageError (2) and InputError (3) as ``tables_of`` raises them, and for texts of loads, policies and faults.
@@ -56,7 +54,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     judged = tables_of(request, limits, progress)
     for table in judged if replayed else ():
         check_replayed(table.section.traffic is not None, table.section.table)
-    tables, complete = [], True
+    tables, complete = list[StressTable](), True
     try:
         with session_of(request) as session, keeping() if session is None else nullcontext():
             prepared_designs = _prepared_designs(judged, request, limits)
@@ -69,8 +67,6 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         complete = False
         if stopped.designs:
             tables.append(_closed(judged[len(tables)], stopped.designs, request))
-    known = convert(tables, list[StressTable])
-    goals = [mark for table in known for goal in table.goals for mark in goal.designs if mark.decides]
     return stress_document(
         inputs=_inputs(request),
         settings=_settings(request, shape.words),
@@ -78,9 +74,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         limits=limits,
         redact=request.reading.redact,
         complete=complete,
-        not_run=[] if complete else _not_run(judged, known),
-        missed=any(not mark.met for mark in goals),
-        keep_current=any(table.verdict.keep_current for table in known),
+        not_run=[] if complete else _not_run(judged, tables),
     )
 
 
@@ -101,34 +95,35 @@ def _not_run(judged: list[DesignedTable], tables: list[StressTable]) -> list[str
     return out
 
 
-def _inputs(request: StressRequest) -> dict[str, Any]:
+def _inputs(request: StressRequest) -> StressInput:
     """What the run was made of, as a result says it."""
     reading = request.reading
-    return {
-        "design": Path(reading.design).name if reading.design else None,
-        "result": Path(request.result).name if request.result else None,
-        "files": [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files_read(reading)],
-    }
+    return StressInput(
+        design=Path(reading.design).name if reading.design else None,
+        result=Path(request.result).name if request.result else None,
+        files=[StressFile(role=word(f.role), name=f.name, bytes=f.bytes, xxh3=f.xxh3) for f in files_read(reading)],
+    )
 
 
-def _settings(request: StressRequest, words: str) -> dict[str, Any]:
+def _settings(request: StressRequest, words: str) -> StressSetting:
     shown, key = Shown(request.reading.redact), request.partition
-    return {
-        "load": request.load,
-        "load_words": words,
-        "growth_months": number(request.growth_months),
-        "duration_s": number(request.duration_s),
-        "retry": request.retry,
-        "enforcement": str(request.enforcement),
-        "servers": request.servers,
-        "faults": list(request.faults),
-        "goals": [{"name": g.name, "most": number(g.most), "unit": g.unit} for g in request.goals],
-        "partition": key if key in (None, HOTTEST) else shown.key(key),
-        "clients": None
-        if request.clients is None
-        else {"number": request.clients, "think_s": number(request.think_s), "vms": request.vms},
-        "seed": request.seed,
-    }
+    clients = None
+    if request.clients is not None:
+        clients = StressClient(number=request.clients, think_s=number(request.think_s), vms=request.vms)
+    return StressSetting(
+        load=request.load,
+        load_words=words,
+        growth_months=number(request.growth_months),
+        duration_s=number(request.duration_s),
+        retry=request.retry,
+        enforcement=word(request.enforcement),
+        servers=request.servers,
+        faults=list(request.faults),
+        goals=[StressGoal(name=word(g.name), most=number(g.most), unit=word(g.unit)) for g in request.goals],
+        partition=key if key in (None, HOTTEST) else shown.key(key),
+        clients=clients,
+        seed=request.seed,
+    )
 
 
 def _prepared_designs(
@@ -152,8 +147,8 @@ def _table(
     policy: RetryPolicy,
     session: Session | None,
     progress: Progress,
-) -> dict[str, Any]:
-    done: list[dict[str, Any]] = []
+) -> StressTable:
+    done: list[FinishedDesign] = []
     last, worker = len(table.designs) - 1, None
     if last and not prepared_designs and session is None:
         worker = started(table, last, request, limits)
@@ -169,11 +164,11 @@ def _table(
                 run_design(findings, prepared, request, policy, limits)
                 if session is not None:
                     findings.measured = measured_of(prepared, request, policy, session, progress)
-                    if not findings.measured["complete"]:
+                    if not findings.measured.complete:
                         raise KeyboardInterrupt
             finally:
                 if findings.runs:
-                    done.append(design_json(table, prepared, request, findings))
+                    done.append(finished(table, prepared, request, findings))
     except KeyboardInterrupt:
         raise _Interrupted(done) from None
     finally:
@@ -182,23 +177,22 @@ def _table(
     return _closed(table, done, request)
 
 
-def _closed(table: DesignedTable, designs: list[dict[str, Any]], request: StressRequest) -> dict[str, Any]:
+def _closed(table: DesignedTable, done: list[FinishedDesign], request: StressRequest) -> StressTable:
     """A table with its goals and its verdict."""
     declared = {
         c.name: c.latency_goal_ms_p99
         for c in table.bench.workload.classes
         if c.latency_goal_ms_p99 is not None and not c.analytic
     }
-    noted = [design.pop("notes") for design in designs]
-    typed = convert(designs, list[StressDesign])
-    goals, first = goals_json(request.goals, declared, typed), typed[0].runs[0]
-    return {
-        "table": table.section.table,
-        "kind": table.section.kind,
-        "offered_requests_per_s": first.offered_requests_per_s,
-        "classes": [entry.name for entry in first.classes],
-        "notes": notes_of({design.label: notes for design, notes in zip(typed, noted, strict=True)}),
-        "designs": designs,
-        "goals": goals,
-        "verdict": verdict_of(typed, convert(goals, list[StressTableGoal])),
-    }
+    designs = [each.design for each in done]
+    goals, first = goals_of(request.goals, declared, designs), designs[0].runs[0]
+    return StressTable(
+        table=table.section.table,
+        kind=table.section.kind,
+        offered_requests_per_s=first.offered_requests_per_s,
+        classes=[entry.name for entry in first.classes],
+        notes=notes_of({each.design.label: each.notes for each in done}),
+        designs=designs,
+        goals=goals,
+        verdict=verdict_of(designs, goals),
+    )

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.main import main
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.errors import UsageError
 from pkadvisor.stress.experiment.request import check_replayed
 from tests.cli.support import LISTENING, checked, clean_environment
@@ -285,7 +286,7 @@ def test_a_pipe_gets_no_colour_and_a_terminal_its_width(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = document()
-    monkeypatch.setattr("pkadvisor.usecases.stress.stress", lambda request, progress: found)
+    monkeypatch.setattr("pkadvisor.usecases.stress.stress", lambda request, progress: typed(found))
     monkeypatch.setenv("COLUMNS", "60")
     assert main(["stress", "--sample", "footrace", "-q", "--exit-zero"]) == 0
     text = capsys.readouterr().out

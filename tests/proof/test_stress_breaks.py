@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from pkadvisor.cli.inputs import load_sample
 from pkadvisor.design.choice.judge import judge, prepared
@@ -27,7 +28,7 @@ from pkadvisor.stress.experiment.designs import Design, DesignedTable, distinct
 from pkadvisor.stress.experiment.prepared_design import load_at, prepare
 from pkadvisor.stress.experiment.proof import proof_of
 from pkadvisor.stress.experiment.request import StressRequest
-from pkadvisor.usecases.stress import stress
+from tests.plain import stress
 
 SAMPLES = ("bank", "documents", "footrace", "microblog", "orders", "sensors")
 HOT = {"bank": 60.0, "footrace": 120.0, "microblog": 60.0, "orders": 60.0}
@@ -69,9 +70,9 @@ def proofs(sample: str, ranked: int = RANKED) -> Iterator[dict[str, Any]]:
             began = time.process_time()
             proof = proof_of(prepare(table, design, request, default_limits()), request, load_at)
             took = time.process_time() - began
-            print(f"{sample:10} {design.label:18} {took:5.1f} s  {design.scheme.text}\n{proof and proof['sentence']}")
+            print(f"{sample:10} {design.label:18} {took:5.1f} s  {design.scheme.text}\n{proof and proof.sentence}")
             assert proof is not None, "some limit is always passed if the rates grow"
-            yield proof
+            yield to_builtins(proof)
 
 
 def check(proof: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.request import Goal, StressRequest
-from pkadvisor.usecases.stress import stress
+from tests.plain import stress
 from tests.report.support import request
 from tests.sample_results import stored
 

@@ -6,7 +6,7 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -85,25 +85,23 @@ def stress(
         _dry_run(request, page, shared)
         return
 
-    from pkadvisor.documents.schema_errors import typed
     from pkadvisor.usecases.stress import stress as run
 
     with ending_softly() as ended, listen(shared) as progress:
         document = run(request, progress)
-    value = typed(document)
-    _calibrated(value, targeting, shared)
+    _calibrated(document, targeting, shared)
     inputs_again = typed_again(data, reading, judging)
     if experiment.result:
         inputs_again += f" --result {shlex.quote(experiment.result)}"
-    renderers = RENDERERS | {ResultFormat.text: partial(_text, value, details=details, inputs=inputs_again)}
+    renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=inputs_again)}
     deliver(document, targets, page, renderers, options, shared)
-    stopped = ended_early(value)
+    stopped = ended_early(document)
     if stopped is not None:
         raise stopped
-    if not value.complete:
+    if not document.complete:
         raise typer.Exit(TERMINATED if ended else INTERRUPTED)
-    if value.outcome in ("goal-missed", "keep-current") and not experiment.exit_zero:
-        raise missed(value)
+    if document.outcome in ("goal-missed", "keep-current") and not experiment.exit_zero:
+        raise missed(document)
 
 
 def _request(analysed: AnalyzeRequest, given: Experiment, real: RealTarget | None) -> StressRequest:
@@ -202,14 +200,14 @@ def missed(document: StressDocument) -> ConstraintError:
 
 
 def _text(
-    document: StressDocument, _: Any, shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
+    document: StressDocument, shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
 ) -> bytes:
     from pkadvisor.report.text.stress_page import render_stress
 
     return text_page(render_stress, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
 
 
-def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+def _json(document: StressDocument, shared: Shared, on_terminal: bool) -> bytes:
     from pkadvisor.stress.experiment.stress_result import dump
 
     return redact_result(dump(document).decode()).encode()

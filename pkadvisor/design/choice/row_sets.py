@@ -38,6 +38,7 @@ from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.observe.workload import Operation
+from pkadvisor.remembered import remembered
 
 FEW_ROWS = 3
 """Index rows up to which every set is looked at; more only where few leave a constraint or many requests open."""
@@ -309,13 +310,14 @@ def _burden(demand: Demand, row: IndexRow, after: _PricedClass, estimate: CostEs
     """Load of the row's hottest partition by one class of writes."""
     if demand.query.filter is not None:
         return after.hottest_per_s
-    # An insert loads every key: the row's own is found by taking it alone. Many main keys share their rows' partitions.
-    memo, key = bench.population.memo, ("inserts on", demand.query, row.key.partition, bench.count_bytes)
-    if key not in memo:
-        memo[key] = _price(demand, KeyScheme(row.key), estimate, bench).hottest_per_s
-    load = memo[key]
-    assert isinstance(load, float)
-    return load
+    # An insert loads every key: the row's own is found by taking it alone.
+    return _inserts_on(demand, row, estimate, bench)
+
+
+@remembered("inserts on", of=lambda demand, row, _, bench: (demand.query, row.key.partition, bench.count_bytes))
+def _inserts_on(demand: Demand, row: IndexRow, estimate: CostEstimate, bench: Bench) -> float:
+    """The load of inserts on a row's hottest partition, which rows of many main keys share."""
+    return _price(demand, KeyScheme(row.key), estimate, bench).hottest_per_s
 
 
 def _range(row: IndexRow, bench: Bench, capacities: dict[str, float], resource: str) -> Iterator[tuple[str, Cost]]:

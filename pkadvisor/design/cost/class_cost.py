@@ -32,6 +32,7 @@ from pkadvisor.design.rows.demand import Demand, free_atoms, returned_among
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.group_sets import requests_each_row
+from pkadvisor.documents.notes import MOVES
 from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.table.accounting import group_most
@@ -289,7 +290,6 @@ def kept_together(name: str, bench: Bench, transactions: tuple[TransactionOutcom
 
 
 CHANGES_KEY = "sets a property of the key: each update is a delete and an insert"
-MOVES = "moves entities to another partition by a delete and an insert"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Draw, DrawBy, GrowthOf
+from pkadvisor.remembered import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +51,12 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
     changing = [d for d in bench.demands if d.query.read_modify_write and d.conditions.equal and not d.query.analytic]
     if not changing:
         return {}
-    limits = bench.limits
-    memo = ("entity rates", tuple(d.query for d in changing), contention(0.0, limits).cycle_ms)
-    if memo not in bench.population.memo:
-        bench.population.memo[memo] = _entity_rates(changing, bench)
-    cached: dict[str, EntityRate] = bench.population.memo[memo]
-    return cached
+    return _entity_rates(changing, bench, contention(0.0, bench.limits).cycle_ms)
 
 
-def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]:
-    population, seconds = bench.population, contention(0.0, bench.limits).cycle_ms / 1000
+@remembered("entity rates", of=lambda changing, _, cycle_ms: (tuple(d.query for d in changing), cycle_ms))
+def _entity_rates(changing: list[Demand], bench: Bench, cycle_ms: float) -> dict[str, EntityRate]:
+    population, seconds = bench.population, cycle_ms / 1000
     by_identity: dict[tuple[str, ...], list[Demand]] = {}
     for demand in changing:
         names = tuple(sorted(n for n in demand.conditions.equal if population.has(n)))

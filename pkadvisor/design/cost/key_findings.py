@@ -21,6 +21,7 @@ from pkadvisor.design.load.estimates import Bench, Remark
 from pkadvisor.design.load.keyfacts import key_surplus, longest, longest_row
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
+from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
 SHOWN_MAX = 40
@@ -82,6 +83,15 @@ def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[
         yield Remark("width", f"{many}, such as {name} {example}{tail}", many + tail)
 
 
+@remembered("separator")
+def _with_separator(population: Population, name: str, between: str) -> tuple[int, object]:
+    """(rows whose text holds one of the characters between parts, the least such text)."""
+    column = population.frame.get_column(name).head(population.rows)
+    holds = pl.any_horizontal(pl.col(name).str.contains(c, literal=True) for c in between)
+    series = column.to_frame().filter(holds).to_series()
+    return len(series), series.min() if len(series) else None
+
+
 def _separator_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
     """Values that hold the key's separator: escaped, so that the key stays unique, and longer to read and to write."""
     between = separators(parts)
@@ -93,13 +103,7 @@ def _separator_remarks(parts: tuple[Part, ...], population: Population) -> Itera
             continue
         if not population.has(name) or name in population.hashed:
             continue
-        memo = ("separator", name, between)
-        if memo not in population.memo:
-            column = population.frame.get_column(name).head(population.rows)
-            holds = pl.any_horizontal(pl.col(name).str.contains(c, literal=True) for c in between)
-            series = column.to_frame().filter(holds).to_series()
-            population.memo[memo] = (len(series), series.min() if len(series) else None)
-        count, example = population.memo[memo]
+        count, example = _with_separator(population, name, between)
         if count:
             shown = escape(str(example), between)
             what = f"{name} holds a separator of the key in {count:,} of {population.looked_at}"
@@ -197,6 +201,13 @@ def _missing_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
     return out
 
 
+@remembered("hostile")
+def _with_forbidden(population: Population, name: str) -> int:
+    """Rows whose text holds a character that no key may hold."""
+    column = population.frame.get_column(name).head(population.rows)
+    return int(column.str.contains(FORBIDDEN_PATTERN).sum() or 0)
+
+
 def _hostile_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
     """Texts in the key with characters that the service forbids there."""
     out = []
@@ -204,11 +215,7 @@ def _hostile_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
         name = part.plain_property
         if not name or population.types.get(name) is not EdmType.STRING or name in population.hashed:
             continue
-        memo = ("hostile", name)
-        if memo not in population.memo:
-            column = population.frame.get_column(name).head(population.rows)
-            population.memo[memo] = int(column.str.contains(FORBIDDEN_PATTERN).sum() or 0)
-        count = population.memo[memo]
+        count = _with_forbidden(population, name)
         if count:
             out.append(
                 Remark(

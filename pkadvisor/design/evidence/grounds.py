@@ -19,6 +19,7 @@ from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.decode import SAME_RATE
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.density import Density, density_of, span_of
+from pkadvisor.documents.notes import RATES_APART
 from pkadvisor.lazy import Floats, special
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
@@ -33,8 +34,6 @@ SHORT_S = 60.0
 REQUESTS_MIN = 10.0
 """Requests of a shorter log that tell a rate within a factor of two. Assumed."""
 DAY = 86_400.0
-RATES_APART = 10.0
-"""Times that the inserts of the workload and of the data lie apart, from which on nothing that is advised is sure."""
 NO_GROWTH = 10_000.0
 """Times that inserts and data of a stated size lie apart, from which on no growth of the table explains it. Assumed."""
 

@@ -10,6 +10,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, np
+from pkadvisor.remembered import remembered
 
 LATE_SHARE = 0.01
 """Share of the entities that may come to partitions of the first half of all, before partitions are taken to grow:
@@ -41,12 +42,13 @@ def grows(parts: tuple[Part, ...], bench: Bench) -> bool:
         return False
     if population.rows < population.total:
         return True
-    memo = ("partitions grow", atoms)
-    if memo not in population.memo:
-        late = population.surplus(atoms) > 0 and _late_share(population, atoms) > LATE_SHARE
-        population.memo[memo] = late
-    cached: bool = population.memo[memo]
-    return cached
+    return _gain_rows_late(population, atoms)
+
+
+@remembered("partitions grow")
+def _gain_rows_late(population: Population, atoms: tuple[Atom, ...]) -> bool:
+    """Whether partitions gain rows long after their first one, more often than chance has it."""
+    return population.surplus(atoms) > 0 and _late_share(population, atoms) > LATE_SHARE
 
 
 def _late_share(population: Population, atoms: tuple[Atom, ...]) -> float:

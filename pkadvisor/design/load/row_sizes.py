@@ -125,16 +125,20 @@ def _held_bytes(needed: tuple[str, ...], bench: Bench, several: ListPart | None)
     population = bench.population
     if (not needed and several is None) or not _measured(population):
         return bench.property_bytes
-    memo = ("properties of rows with", needed, several)
-    if memo not in population.memo:
-        of_all = _mean_properties(population.data, population, bench.declared_sizes)
-        data = population.data
-        if several is not None:
-            rows = list_rows(several, population)
-            data = data[rows.origin[: rows.population.rows]]
-        there = data.drop_nulls(needed) if needed else data
-        population.memo[memo] = _mean_properties(there, population, bench.declared_sizes) - of_all
-    return bench.property_bytes + float(population.memo[memo])
+    return bench.property_bytes + _bytes_beyond_mean(needed, bench, several)
+
+
+@remembered("properties of rows with")
+def _bytes_beyond_mean(needed: tuple[str, ...], bench: Bench, several: ListPart | None) -> float:
+    """By how many bytes the mean of such entities is above that of all."""
+    population = bench.population
+    data = population.data
+    if several is not None:
+        rows = list_rows(several, population)
+        data = data[rows.origin[: rows.population.rows]]
+    there = data.drop_nulls(needed) if needed else data
+    of_all, of_these = (_mean_properties(rows_, population, bench.declared_sizes) for rows_ in (population.data, there))
+    return of_these - of_all
 
 
 def _mean_properties(rows: pl.DataFrame, population: Population, declared: Mapping[str, int]) -> float:

@@ -5,7 +5,7 @@ A few rows with a wrong time (the year 1 or 2099) must not define what is newest
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pkadvisor.design.keys.conditions import conditions
@@ -136,22 +136,19 @@ def _span(seconds: float) -> str:
     return f"{seconds:,.3g} s"
 
 
-def newest_rows(population: Population, atoms: Iterable[Atom]) -> Ints:
+@remembered("newest", of=lambda _, atoms: frozenset(atoms))
+def newest_rows(population: Population, atoms: Collection[Atom]) -> Ints:
     """For each row (ghosts too) the row with the latest arrival of those that agree with it on the atoms.
 
     Only where the arrival is a property.
     """
-    key = ("newest", tuple(sorted(set(atoms))))
-    if key not in population.memo:
-        assert population.arrival is not None
-        ids, size = population.groups(key[1])
-        codes = population.coded(population.arrival).codes
-        if (came := arrivals(population)) is not None and came.behind:
-            moments = population.numbers(population.arrival, np.arange(population.size, dtype=np.int64))
-            codes = np.where(moments > came.last, -1, codes)  # a wrong time is not the latest
-        order = np.argsort(codes, kind="stable")
-        last = np.zeros(size, dtype=np.int64)
-        last[ids[order]] = order
-        population.memo[key] = last[ids]
-    newest: Ints = population.memo[key]
-    return newest
+    assert population.arrival is not None
+    ids, size = population.groups(sorted(set(atoms)))
+    codes = population.coded(population.arrival).codes
+    if (came := arrivals(population)) is not None and came.behind:
+        moments = population.numbers(population.arrival, np.arange(population.size, dtype=np.int64))
+        codes = np.where(moments > came.last, -1, codes)  # a wrong time is not the latest
+    order = np.argsort(codes, kind="stable")
+    last = np.zeros(size, dtype=np.int64)
+    last[ids[order]] = order
+    return last[ids]

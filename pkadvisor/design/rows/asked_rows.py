@@ -18,6 +18,7 @@ from pkadvisor.design.rows.demand import Demand, sampled_constant
 from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
+from pkadvisor.remembered import remembered
 
 
 def seen_under(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[Demand, Population]:
@@ -37,16 +38,7 @@ def with_constants(parts: Iterable[Part], demand: Demand, population: Population
     names = _joined(parts, demand, population)
     if not names:
         return demand, population
-    memo = ("asked rows", demand.query.name, names)
-    if memo not in population.memo:
-        met = np.logical_and.reduce([demand.constants[name][demand.instances] for name in names])
-        lack = np.flatnonzero(~met)
-        copied = demand.instances[lack]
-        instances = demand.instances.copy()
-        instances[lack] = population.size + np.arange(len(lack), dtype=np.int64)
-        values = {name: sampled_constant(demand, name, population) for name in names}
-        population.memo[memo] = (instances, copied, with_copies(population, [(copied, values)]))
-    instances, copied, made = population.memo[memo]
+    instances, copied, made = _asked_rows(demand, names, population)
 
     def extended(name: str, rows: Bools) -> Bools:
         return np.concatenate([rows, np.full(len(copied), True) if name in names else rows[copied]])
@@ -54,6 +46,18 @@ def with_constants(parts: Iterable[Part], demand: Demand, population: Population
     constants = {name: extended(name, rows) for name, rows in demand.constants.items()}
     mixed = {name: extended(name, rows) for name, rows in demand.mixed.items()}
     return replace(demand, instances=instances, constants=constants, mixed=mixed), made
+
+
+@remembered("asked rows", of=lambda demand, names, _: (demand.query.name, names))
+def _asked_rows(demand: Demand, names: tuple[str, ...], population: Population) -> tuple[Ints, Ints, Population]:
+    """(instances with asked rows, the rows that these are copied from, the population with the copies)."""
+    met = np.logical_and.reduce([demand.constants[name][demand.instances] for name in names])
+    lack = np.flatnonzero(~met)
+    copied = demand.instances[lack]
+    instances = demand.instances.copy()
+    instances[lack] = population.size + np.arange(len(lack), dtype=np.int64)
+    values = {name: sampled_constant(demand, name, population) for name in names}
+    return instances, copied, with_copies(population, [(copied, values)])
 
 
 def _joined(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from pkadvisor.documents.analysis_scheme import (
     AnalysisViolation,
 )
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
+from pkadvisor.documents.notes import MOVES, RATES_APART, TOO_MANY
 from pkadvisor.numbers import amount, milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.figures import (
     CAUSES,
@@ -28,8 +29,6 @@ from pkadvisor.report.summary.no_key import no_key_holds
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, condition, ranking_of, sureness
 
 BUSIEST = "does the log hold the busiest hours?"
-MOVES = "moves entities to another partition by a delete and an insert"
-TOO_MANY = "' holds at most "
 NOT_PRICED = "' is left out of the cost: "
 KEY_SHOWN = 40
 """Characters of a key value that a sentence shows: it names a partition, and nobody copies it."""
@@ -37,9 +36,6 @@ REFUSED = 0.001
 """From this share of the attempts of a log on its 503 answers are worth a sentence."""
 WASTE = 2.0
 """From so many rows read for each that is returned on a query is worth a sentence."""
-RATES_APART = 10.0
-"""From this factor on the first page asks about a declared rate of inserts that the data contradicts and that no
-verdict rests on. What a log inserts in its hours is no rate of the years that the data holds."""
 SHARED_KEYS = "whether two entities"
 """How an unknown begins that asks whether keys are unique."""
 SHARED = "can two entities"

@@ -6,8 +6,10 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
+from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis
+from pkadvisor.remembered import remembered
 from pkadvisor.review.facts.base import Fact, KnownValue
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
@@ -132,18 +134,18 @@ def _moves_on(parts: tuple[Part, ...], view: TableView) -> bool:
     if _counted_fronts(parts, view) is None:
         return False
     assert view.bench is not None
-    population = view.bench.population
-    memo = ("moves on", parts)
-    if memo not in population.memo:
-        order = population.arrival_order()
-        codes = population.key_order(variable(parts)[:1])
-        moves = False
-        if order is not None and codes and not set(variable(parts)[0].properties) & set(population.hashed):
-            early, late = np.array_split(codes[0][order], 2)
-            beyond = max(float((late > early.max()).mean()), float((late < early.min()).mean()))
-            moves = beyond >= BEYOND
-        population.memo[memo] = moves
-    return bool(population.memo[memo])
+    return _later_half_beyond(parts, view.bench.population)
+
+
+@remembered("moves on")
+def _later_half_beyond(parts: tuple[Part, ...], population: Population) -> bool:
+    """Whether rows that came later lie beyond all earlier ones in the order of the first part."""
+    order = population.arrival_order()
+    codes = population.key_order(variable(parts)[:1])
+    if order is None or not codes or set(variable(parts)[0].properties) & set(population.hashed):
+        return False
+    early, late = np.array_split(codes[0][order], 2)
+    return max(float((late > early.max()).mean()), float((late < early.min()).mean())) >= BEYOND
 
 
 def rising_part(subject: Subject) -> str | None:

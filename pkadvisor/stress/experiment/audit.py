@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from pkadvisor.documents.part import number
+from pkadvisor.documents.stress_run import StressAudit, StressWay
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
@@ -21,7 +21,7 @@ from pkadvisor.engine.tables.row_keys import partition_prefix
 from pkadvisor.errors import InputError
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 from pkadvisor.stress.experiment.request import StressRequest
-from pkadvisor.stress.experiment.stress_result import counts_json, total_counts
+from pkadvisor.stress.experiment.stress_result import counts_of, total_counts
 from pkadvisor.stress.placement.living_map import LivingMap
 from pkadvisor.stress.placement.run_result import RunResult
 from pkadvisor.stress.requests.plain_table import page_limits
@@ -53,7 +53,7 @@ FIGURES = (
 )  # fmt: skip
 
 
-def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy) -> dict[str, Any] | None:
+def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy) -> StressAudit | None:
     """Loads the rows, sends the first requests of the load, and holds every answer against a plain table.
 
     Of a table that is too large the rows of whole PartitionKeys, and the requests that go to them alone; None where
@@ -90,19 +90,19 @@ def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPoli
         ranges = store.stamp.map()
     counts = result.classes.values()
     requests = sum(c.requests for c in counts)
-    return {
-        "rows": len(rows),
-        "table_rows": part.table_rows,
-        "load_share": number(part.load_share),
-        "requests": requests,
-        "operations": operations,
-        "entities_read": sum(c.entities_read for c in counts),
-        "entities_written": sum(c.entities_written for c in counts),
-        "engine": _figures(result, len(ranges.entries) if ranges is not None else 0),
-        "without_rows": without_rows,
-        "violations": auditor.violations_total,
-        "examples": [] if request.reading.redact else list(auditor.violations),
-    }
+    return StressAudit(
+        rows=len(rows),
+        table_rows=part.table_rows,
+        load_share=number(part.load_share),
+        requests=requests,
+        operations=operations,
+        entities_read=sum(c.entities_read for c in counts),
+        entities_written=sum(c.entities_written for c in counts),
+        engine=_way(result, len(ranges.entries) if ranges is not None else 0),
+        without_rows=without_rows,
+        violations=auditor.violations_total,
+        examples=[] if request.reading.redact else list(auditor.violations),
+    )
 
 
 def _opened(prepared: PreparedDesign, request: StressRequest) -> EmbeddedStore:
@@ -145,7 +145,7 @@ def _loaded(store: EmbeddedStore, prepared: PreparedDesign, rows: Sequence[Entit
 
 def _fitting(
     prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, load: FirstRequests, before: int
-) -> tuple[FirstRequests, dict[str, Any] | None]:
+) -> tuple[FirstRequests, StressWay | None]:
     """The first requests of a load that take the engine about ``EFFORT_MAX``, and what comes of them without rows.
 
     All requests and None where some were not written down: the engine then stops by itself. ``before``: operations that
@@ -167,7 +167,7 @@ def _fitting(
             most = min(load.most, sent * EFFORT_MAX // max(1, effort))
         else:
             break
-    return fitting, _figures(result, ranges)
+    return fitting, _way(result, ranges)
 
 
 def _run_without_rows(
@@ -181,7 +181,7 @@ def _run_without_rows(
     return result, len(stamp_map.ranges)
 
 
-def _figures(result: RunResult, ranges: int) -> dict[str, Any]:
+def _way(result: RunResult, ranges: int) -> StressWay:
     """What both ways to run a load say; ``ranges`` at its end."""
-    counts = counts_json(total_counts(result.classes.values()), result.duration_ns)
-    return {**{name: counts[name] for name in FIGURES}, "ranges": ranges}
+    counts = counts_of(total_counts(result.classes.values()), result.duration_ns)
+    return StressWay(**{name: counts[name] for name in FIGURES}, ranges=ranges)

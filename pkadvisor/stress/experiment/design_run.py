@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
-
-from msgspec import convert, to_builtins
+from typing import NamedTuple
 
 from pkadvisor.documents.part import number
-from pkadvisor.documents.stress_run import StressRun
+from pkadvisor.documents.stress import StressDesign, StressMeasured
+from pkadvisor.documents.stress_run import (
+    StressAudit,
+    StressBreak,
+    StressLimit,
+    StressLoad,
+    StressPartitionTest,
+    StressPrediction,
+    StressPredictionClass,
+    StressRun,
+)
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import Limits
 from pkadvisor.numbers import lasting
@@ -35,7 +43,7 @@ from pkadvisor.stress.experiment.runs import (
     run_of_clients,
     run_on_own_map,
 )
-from pkadvisor.stress.experiment.stress_result import run_json
+from pkadvisor.stress.experiment.stress_result import stress_run
 from pkadvisor.stress.experiment.verdict import BOUNDS
 from pkadvisor.stress.load.load import Load
 from pkadvisor.stress.placement.run_result import RunResult
@@ -56,7 +64,7 @@ def limit_of(
     request: StressRequest,
     policy: RetryPolicy,
     load_at: Callable[[PreparedDesign, float, float], Load],
-) -> dict[str, Any]:
+) -> StressLimit:
     """Bisection on the factor of the load, each on the map that it warms up to, to one percent.
 
     ``binds``: the target that turned most away at the lowest load that missed a goal, or the goal itself where nothing
@@ -69,15 +77,14 @@ def limit_of(
         run = run_on_own_map(
             prepared, request, policy, prepared.own_part(load_at(prepared, factor, seconds)), prepared.scripts
         )
-        figures = run_json(run, prepared.scripts.space, prepared.limits, Shown(False))
-        return convert({"state": "", **figures}, StressRun)
+        return stress_run("", run, prepared.scripts.space, prepared.limits, Shown(False))
 
     good, bad, failed = 0.0, 1.0, run_at(1.0)
     while all_met(goals, failed) and bad < FACTOR_MAX:
         good, bad = bad, bad * 2
         failed = run_at(bad)
     if all_met(goals, failed):
-        return {"factor": number(bad), "requests_per_s": number(bad * prepared.whole_per_s), "binds": ""}
+        return StressLimit(factor=number(bad), requests_per_s=number(bad * prepared.whole_per_s), binds="")
     while bad - good > PRECISION * bad:
         middle = (good + bad) / 2
         run = run_at(middle)
@@ -90,25 +97,25 @@ def limit_of(
     by = failed.throttled_by
     binds = max(by, key=lambda name: (by[name], name)) if by else ""
     missed = next((goal.name for goal in goals if not met(goal, failed)), "")
-    return {
-        "factor": number(good),
-        "requests_per_s": number(good * prepared.whole_per_s),
-        "binds": BOUNDS[binds] if binds else f"{missed} of the service itself",
-    }
+    return StressLimit(
+        factor=number(good),
+        requests_per_s=number(good * prepared.whole_per_s),
+        binds=BOUNDS[binds] if binds else f"{missed} of the service itself",
+    )
 
 
 @dataclass(slots=True)
 class DesignFindings:
     """What was found of a design so far; Ctrl-C may come at any moment."""
 
-    runs: list[dict[str, Any]] = field(default_factory=list)
-    classes: list[dict[str, Any]] = field(default_factory=list)
-    load: list[dict[str, Any]] = field(default_factory=list)
-    breaks: list[dict[str, Any]] = field(default_factory=list)
-    audit: dict[str, Any] | None = None
-    limit: dict[str, Any] | None = None
-    partition_test: dict[str, Any] | None = None
-    measured: dict[str, Any] | None = None
+    runs: list[StressRun] = field(default_factory=list)
+    classes: list[StressPredictionClass] = field(default_factory=list)
+    load: list[StressLoad] = field(default_factory=list)
+    breaks: list[StressBreak] = field(default_factory=list)
+    audit: StressAudit | None = None
+    limit: StressLimit | None = None
+    partition_test: StressPartitionTest | None = None
+    measured: StressMeasured | None = None
     notes: list[Note] = field(default_factory=list)
 
 
@@ -120,13 +127,13 @@ def run_design(
     findings.notes += prepared.notes
 
     def keep(state: str, run: RunResult) -> None:
-        findings.runs.append({"state": state, **run_json(run, prepared.scripts.space, limits, shown)})
+        findings.runs.append(stress_run(state, run, prepared.scripts.space, limits, shown))
         if not run.complete:
             raise KeyboardInterrupt
 
     results: list[RunResult] = []
     for state in (WARM, COLD):
-        bears = not findings.runs or bears_load(convert(findings.runs[0], StressRun))
+        bears = not findings.runs or bears_load(findings.runs[0])
         if results and prepared.starts_alike:
             results.append(results[0])
         else:
@@ -140,17 +147,13 @@ def run_design(
         keep(clients_state(request.clients), run)
         findings.notes += clients_notes(prepared, request, run.duration_ns)
     findings.classes = class_predictions(prepared)
-    findings.load = load_measures(
-        prepared, results[0], convert(findings.runs[0], StressRun).classes, policy, faults=bool(request.faults)
-    )
+    warm = findings.runs[0].classes
+    findings.load = load_measures(prepared, results[0], warm, policy, faults=bool(request.faults))
     findings.breaks = [proof for proof in [proof_of(prepared, request, load_at)] if proof is not None]
     if request.partition is not None:
         findings.partition_test = partition_test(prepared, request, limits)
         if findings.partition_test is None:
             findings.notes.append(f"{prepared.design.label} has no such partition, so it is not tested there")
-        elif not findings.partition_test.pop("complete"):
-            findings.partition_test = None
-            raise KeyboardInterrupt
     findings.audit = audit_of(prepared, request, policy)
     if findings.audit is not None and request.faults:
         findings.notes.append(f"{prepared.design.label}: no server fails in the run of the embedded engine")
@@ -160,33 +163,38 @@ def run_design(
         findings.limit = limit_of(prepared, request, policy, load_at)
 
 
-def design_json(
+class FinishedDesign(NamedTuple):
+    """A design as the document has it, and what is to be said of its runs."""
+
+    design: StressDesign
+    notes: list[Note]
+
+
+def finished(
     table: DesignedTable, prepared: PreparedDesign, request: StressRequest, findings: DesignFindings
-) -> dict[str, Any]:
+) -> FinishedDesign:
+    """What was found of a design, be it by an interrupted run."""
     shown, design = Shown(request.reading.redact), prepared.design
-    return {
-        "label": design.label,
-        "scheme": to_builtins(full_scheme(design.estimate, table.bench.population, shown, None)),
-        "refused": [to_builtins(violation_json(each, shown)) for each in design.refused],
-        "untested": prepared.untested,
-        "runs": findings.runs,
-        "prediction": {
-            "classes": findings.classes,
-            "load": findings.load,
-            "breaks": findings.breaks,
-            "audit": findings.audit,
-        },
-        "limit": findings.limit,
-        "partition_test": findings.partition_test,
-        "measured": findings.measured,
-        "notes": findings.notes,
-    }
+    part = StressDesign(
+        label=design.label,
+        scheme=full_scheme(design.estimate, table.bench.population, shown, None),
+        refused=[violation_json(each, shown) for each in design.refused],
+        untested=prepared.untested,
+        runs=findings.runs,
+        prediction=StressPrediction(
+            classes=findings.classes, load=findings.load, breaks=findings.breaks, audit=findings.audit
+        ),
+        limit=findings.limit,
+        partition_test=findings.partition_test,
+        measured=findings.measured,
+    )
+    return FinishedDesign(part, findings.notes)
 
 
-def design_alone(table: DesignedTable, place: int, request: StressRequest, limits: Limits) -> dict[str, Any]:
+def design_alone(table: DesignedTable, place: int, request: StressRequest, limits: Limits) -> FinishedDesign:
     """One design of a table, as the document has it; Ctrl-C leaves nothing of it."""
     findings = DesignFindings()
     with keeping():
         prepared = prepare(table, table.designs[place], request, limits)
         run_design(findings, prepared, request, request.retry_policy, limits)
-        return design_json(table, prepared, request, findings)
+        return finished(table, prepared, request, findings)

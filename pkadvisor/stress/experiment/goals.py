@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pkadvisor.documents.stress import StressDesign
+from pkadvisor.documents.part import word
+from pkadvisor.documents.stress import StressDesign, StressTableGoal, StressTableGoalDesign
 from pkadvisor.documents.stress_run import StressCounts
 from pkadvisor.stress.experiment.pass_criteria import QUIET_SHARE
 from pkadvisor.stress.experiment.request import Goal
@@ -39,9 +38,7 @@ def met(goal: Goal, run: StressCounts) -> bool:
     return value <= goal.most
 
 
-def goals_json(
-    goals: tuple[Goal, ...], declared: dict[str, float], designs: list[StressDesign]
-) -> list[dict[str, Any]]:
+def goals_of(goals: tuple[Goal, ...], declared: dict[str, float], designs: list[StressDesign]) -> list[StressTableGoal]:
     """Every goal with what each design measured, warmed up. ``declared``: p99 in ms by class, which never decide.
 
     The last design decides the exit code: it is the one that is proposed.
@@ -49,7 +46,9 @@ def goals_json(
     out = []
     for goal in goals:
         marks = [_mark(d, goal, d.runs[0], d is designs[-1]) for d in designs]
-        out.append({"name": goal.name, "query": None, "most": goal.most, "unit": goal.unit, "designs": marks})
+        out.append(
+            StressTableGoal(name=word(goal.name), query=None, most=goal.most, unit=word(goal.unit), designs=marks)
+        )
     for name, most in declared.items():
         goal = Goal("p99", most)
         marks = []
@@ -58,17 +57,12 @@ def goals_json(
             if entry is not None and entry.requests:
                 marks.append(_mark(design, goal, entry, False))
         if marks:
-            out.append({"name": "p99", "query": name, "most": most, "unit": "ms", "designs": marks})
+            out.append(StressTableGoal(name="p99", query=name, most=most, unit="ms", designs=marks))
     return out
 
 
-def _mark(design: StressDesign, goal: Goal, run: StressCounts, decides: bool) -> dict[str, Any]:
-    return {
-        "label": design.label,
-        "measured": measured(goal, run),
-        "met": met(goal, run),
-        "decides": decides,
-    }
+def _mark(design: StressDesign, goal: Goal, run: StressCounts, decides: bool) -> StressTableGoalDesign:
+    return StressTableGoalDesign(label=design.label, measured=measured(goal, run), met=met(goal, run), decides=decides)
 
 
 def all_met(goals: tuple[Goal, ...], run: StressCounts) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.load.estimates import ClassCost
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.queueing import RetryEquilibrium, chained_equilibrium
 from pkadvisor.design.rows.schedule import Schedule
-from pkadvisor.documents.stress_run import StressClass
+from pkadvisor.documents.stress_run import StressClass, StressLoad
 from pkadvisor.lazy import Floats, np
 from pkadvisor.remembered import remembered
 from pkadvisor.stress.experiment.predictions import ACROSS_RANGES, LOAD_TOLERANCE, SHARE_LEAST, load_measure
@@ -52,7 +51,7 @@ SETTLED = 10
 
 def load_measures(
     prepared: PreparedDesign, run: RunResult, warm: Sequence[StressClass], policy: RetryPolicy, *, faults: bool = False
-) -> list[dict[str, Any]]:
+) -> list[StressLoad]:
     """Predictions about the warmed-up run, each with its error. ``warm``: its queries and writes, as the document has
     them; ``faults``: whether something fails during it."""
     target = prepared.limits.partition_entities_per_s
@@ -93,7 +92,7 @@ def load_measures(
     return measures
 
 
-def latency_measure(cost: ClassCost, entry: StressClass, name: str) -> dict[str, Any]:
+def latency_measure(cost: ClassCost, entry: StressClass, name: str) -> StressLoad:
     """The latency of a class that ``name`` of its requests do not pass, judged where enough of them were served and
     next to none of them waited for a retry, which the model does not count."""
     predicted, measured = float(getattr(cost, f"latency_ms_{name}")), getattr(entry, f"latency_ms_{name}")

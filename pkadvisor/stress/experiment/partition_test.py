@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+
+from msgspec import structs
 
 from pkadvisor.documents.part import number
+from pkadvisor.documents.stress_run import StressPartitionTest
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
@@ -34,6 +36,7 @@ from pkadvisor.stress.simulate.fluid import run_fluid
 
 HOTTEST = "hottest"
 """In place of a key: the PartitionKey with the most load."""
+SCANNED = "; scans over several partitions read it too, and are not part of this test"
 NEAR = 1000
 """Neighbours on either side of a key that is not there, among which a near match is looked for."""
 
@@ -124,8 +127,9 @@ def check_known(key: str, prepared_designs: Sequence[PreparedDesign], redact: bo
     raise UsageError(what, where="--partition", fix=f"a PartitionKey as it is stored{example}, or 'hottest'")
 
 
-def partition_test(prepared: PreparedDesign, request: StressRequest, limits: Limits) -> dict[str, Any] | None:
+def partition_test(prepared: PreparedDesign, request: StressRequest, limits: Limits) -> StressPartitionTest | None:
     """Drives the load at one partition of a table of one range and compares; None where the design has no such key.
+    KeyboardInterrupt where it is interrupted.
 
     Nothing is retried, so what is turned away shows. Pages over several partitions are no load of any of them.
     """
@@ -144,11 +148,13 @@ def partition_test(prepared: PreparedDesign, request: StressRequest, limits: Lim
         policy_of("none"),
         accelerate=request.accelerate,
     )
-    comparison = compared(run, limits.partition_entities_per_s)
-    if is_scanned(prepared.scripts, rank):
-        comparison["verdict"] += "; scans over several partitions read it too, and are not part of this test"
+    if not run.complete:
+        raise KeyboardInterrupt
     key = Shown(request.reading.redact).key(scripts.space.keys[rank])
-    return {"partition_key": key, **comparison, "complete": run.complete}
+    test = compared(key, run, limits.partition_entities_per_s)
+    if is_scanned(prepared.scripts, rank):
+        return structs.replace(test, verdict=test.verdict + SCANNED)
+    return test
 
 
 def is_scanned(scripts: Scripts, rank: int) -> bool:
@@ -158,7 +164,7 @@ def is_scanned(scripts: Scripts, rank: int) -> bool:
     return any(step.partition == SEVERAL and step.low <= rank < step.high for step in steps)
 
 
-def compared(run: RunResult, target: float) -> dict[str, Any]:
+def compared(key: str, run: RunResult, target: float) -> StressPartitionTest:
     """What was asked of a partition and what it let through, beside the target; it passes where next to nothing was
     turned away and the target was not passed in the mean."""
     seconds = run.duration_ns / NS_PER_S
@@ -176,12 +182,13 @@ def compared(run: RunResult, target: float) -> dict[str, Any]:
     else:
         keys = math.ceil(offered / target)
         verdict = f"fails: {percent(share)} throttled; spread this load over at least {amount(keys)} PartitionKeys"
-    return {
-        "offered_entities_per_s": number(offered),
-        "accepted_entities_per_s": number(accepted),
-        "target_entities_per_s": number(target),
-        "times_target": number(offered / target),
-        "throttled_share": number(share),
-        "passes": passes,
-        "verdict": verdict,
-    }
+    return StressPartitionTest(
+        partition_key=key,
+        offered_entities_per_s=number(offered),
+        accepted_entities_per_s=number(accepted),
+        target_entities_per_s=number(target),
+        times_target=number(offered / target),
+        throttled_share=number(share),
+        passes=passes,
+        verdict=verdict,
+    )

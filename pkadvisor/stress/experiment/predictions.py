@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pkadvisor.design.load.estimates import ClassCost
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.documents.part import number
+from pkadvisor.documents.stress_run import StressLoad, StressMeasure, StressPredictionClass
 from pkadvisor.numbers import amount
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 from pkadvisor.stress.requests.expected import Means, means_of
@@ -25,7 +24,7 @@ WHOLE_TABLE = "in the sampled data; 'advisor analyze' and the runs count the who
 """What is said of a class that reads more in the table than in the data that stand for it."""
 
 
-def class_predictions(prepared: PreparedDesign) -> list[dict[str, Any]]:
+def class_predictions(prepared: PreparedDesign) -> list[StressPredictionClass]:
     """Per request of each class: what the plan was said to send, and what its script sends, on the data as it is."""
     predicted = {cost.name: cost for cost in prepared.design.of_sample.classes}
     whole = {cost.name: cost for cost in prepared.design.estimate.classes}
@@ -39,8 +38,8 @@ def class_predictions(prepared: PreparedDesign) -> list[dict[str, Any]]:
         notes = [RANGE_ENDS.format(cost.range_ends)] if cost.range_ends else []
         if amount(whole[name].entities_read) != amount(cost.entities_read):
             notes.append(WHOLE_TABLE.format(amount(whole[name].entities_read)))
-        agrees = all(m["agrees"] for m in measures)
-        out.append({"name": name, "agrees": agrees, "measures": measures, "note": "; ".join(notes)})
+        agrees = all(measure.agrees for measure in measures)
+        out.append(StressPredictionClass(name=name, agrees=agrees, measures=measures, note="; ".join(notes)))
     return out
 
 
@@ -66,14 +65,14 @@ def _pairs(cost: ClassCost, means: Means, tolerance: float) -> list[tuple[str, f
     ]
 
 
-def _measure(name: str, predicted: float, measured: float, tolerance: float) -> dict[str, Any]:
-    return {
-        "name": name,
-        "predicted": number(predicted),
-        "measured": number(measured),
-        "agrees": abs(measured - predicted) <= tolerance * max(abs(predicted), abs(measured)),
-        "tolerance": tolerance if tolerance != EQUAL else 0,
-    }
+def _measure(name: str, predicted: float, measured: float, tolerance: float) -> StressMeasure:
+    return StressMeasure(
+        name=name,
+        predicted=number(predicted),
+        measured=number(measured),
+        agrees=abs(measured - predicted) <= tolerance * max(abs(predicted), abs(measured)),
+        tolerance=tolerance if tolerance != EQUAL else 0,
+    )
 
 
 def load_measure(
@@ -84,7 +83,7 @@ def load_measure(
     tolerance: float | None = None,
     least: float = 0.0,
     why: str = "",
-) -> dict[str, Any]:
+) -> StressLoad:
     """A prediction about the run as a whole; ``error`` is (measured − predicted) ÷ predicted, None of nothing.
 
     ``agrees``: within ``tolerance`` of the prediction or ``least`` beside it; None where it is not judged. ``why``
@@ -96,12 +95,12 @@ def load_measure(
     agrees = None
     if tolerance is not None and predicted is not None and measured is not None:
         agrees = abs(measured - predicted) <= max(least, tolerance * predicted)
-    return {
-        "name": name,
-        "unit": unit,
-        "predicted": number(predicted),
-        "measured": number(measured),
-        "error": error,
-        "agrees": agrees,
-        "why": why,
-    }
+    return StressLoad(
+        name=name,
+        unit=unit,
+        predicted=number(predicted),
+        measured=number(measured),
+        error=error,
+        agrees=agrees,
+        why=why,
+    )

@@ -15,11 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 from pkadvisor.design.load import breaks
 from pkadvisor.design.load.estimates import Break
-from pkadvisor.documents.part import number
+from pkadvisor.documents.part import number, word
+from pkadvisor.documents.stress_run import StressBreak
 from pkadvisor.engine.capacity.buckets import MILLI, TokenBucket, milli
 from pkadvisor.engine.capacity.capacity import Enforcement
 from pkadvisor.engine.capacity.service_times import Kind, ServiceTimes
@@ -232,44 +233,66 @@ def rate_break(prepared: PreparedDesign) -> Break | None:
     return min(limit_breaks, key=lambda b: b.factor, default=None)
 
 
-def proof_of(prepared: PreparedDesign, request: StressRequest, load_at: Callable[..., Load]) -> dict[str, Any] | None:
+def proof_of(prepared: PreparedDesign, request: StressRequest, load_at: Callable[..., Load]) -> StressBreak | None:
     """The proof; None where nothing breaks under a growing rate. ``load_at(stand, factor, seconds, weigh)`` makes the
     worst minute of a resource."""
     limit_break = rate_break(prepared)
     if limit_break is None:
         return None
-    out: dict[str, Any] = {
-        "cause": limit_break.cause,
-        "resource": limit_break.resource,
-        "factor": number(limit_break.factor),
-        "by": None,
-        "below": None,
-        "above": None,
-        "load": None,
-        "holds": None,
-    }
     claim = f"breaks at {ratio(limit_break.factor)} ({limit_break.cause})"
+    unproved = _not_to_be_proved(prepared, limit_break, claim)
+    tried = Tried(unproved) if unproved else _tried(prepared, request, load_at, limit_break, claim)
+    return StressBreak(
+        cause=limit_break.cause,
+        resource=limit_break.resource,
+        factor=number(limit_break.factor),
+        by=word(tried.by),
+        below=number(tried.below),
+        above=number(tried.above),
+        load=number(tried.load),
+        holds=tried.holds,
+        sentence=tried.sentence,
+    )
+
+
+class Tried(NamedTuple):
+    """What the runs of a proof said; the members are those of ``StressBreak``."""
+
+    sentence: str
+    by: str | None = None
+    load: float | None = None
+    below: float | None = None
+    above: float | None = None
+    holds: bool | None = None
+
+
+def _not_to_be_proved(prepared: PreparedDesign, limit_break: Break, claim: str) -> str:
+    """Why no run proves a break factor; empty where one may."""
     if limit_break.cause in NOT_ENFORCED:
-        return out | {"sentence": f"{claim}: not to be proved here, {NOT_ENFORCED[limit_break.cause]}"}
+        return f"{claim}: not to be proved here, {NOT_ENFORCED[limit_break.cause]}"
     if limit_break.cause == breaks.INSERTS and prepared.untested is not None:
-        return out | {"sentence": f"{claim}: not to be proved here, new entities of the run do not crowd as predicted"}
+        return f"{claim}: not to be proved here, new entities of the run do not crowd as predicted"
     if limit_break.others > 0:
-        return out | {"sentence": f"{claim}: not to be proved here, other tables and kinds share that target"}
-    if limit_break.factor <= 0:
-        return out | {"sentence": f"is above its limit whatever the rate ({limit_break.cause})"}
+        return f"{claim}: not to be proved here, other tables and kinds share that target"
+    return "" if limit_break.factor > 0 else f"is above its limit whatever the rate ({limit_break.cause})"
+
+
+def _tried(
+    prepared: PreparedDesign, request: StressRequest, load_at: Callable[..., Load], limit_break: Break, claim: str
+) -> Tried:
+    """Runs below and above the factor, unless they would take too many requests."""
     aim = aim_of(prepared, load_at, limit_break.cause)
     seconds = ACCOUNT_SECONDS if limit_break.cause == breaks.ACCOUNT else SECONDS
     seconds = min(seconds, REQUESTS_MAX / max(1e-9, ABOVE * limit_break.factor * aim.load.per_s))
     if seconds < SECONDS_LEAST:
-        return out | {"sentence": f"{claim}: not proved here, it would take too many requests"}
+        return Tried(f"{claim}: not proved here, it would take too many requests")
     if aim.alone:
-        return out | _by_entities(prepared, request, limit_break.factor, aim, claim)
+        return _by_entities(prepared, request, limit_break.factor, aim, claim)
     below = _turned_away(prepared, request, BELOW * limit_break.factor, aim, seconds)
     if below > QUIET and aim.largest >= COARSE * prepared.limits.partition_entities_per_s * prepared.limits.burst_s:
-        return out | _by_entities(prepared, request, limit_break.factor, aim, claim)
+        return _by_entities(prepared, request, limit_break.factor, aim, claim)
     above = _turned_away(prepared, request, ABOVE * limit_break.factor, aim, seconds)
-    asked = _times_target(prepared, aim, limit_break.factor)
-    return out | _by_attempts(claim, below, above, asked)
+    return _by_attempts(claim, below, above, _times_target(prepared, aim, limit_break.factor))
 
 
 def _run(prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, aim: Aim, load: Load) -> RunResult:
@@ -290,17 +313,11 @@ def _turned_away(prepared: PreparedDesign, request: StressRequest, factor: float
     return throttled / attempts if attempts else 0.0
 
 
-def _by_attempts(claim: str, below: float, above: float, asked: float | None) -> dict[str, Any]:
+def _by_attempts(claim: str, below: float, above: float, asked: float | None) -> Tried:
     """``asked``: what is asked for at the factor, over the target."""
     holds = below <= QUIET < above and (asked is None or BELOW < asked < ABOVE)
-    return {
-        "by": "attempts",
-        "load": number(asked),
-        "below": number(below),
-        "above": number(above),
-        "holds": holds,
-        "sentence": f"{claim}: {percent(below)} throttled at 0.9 of that, {percent(above)} at 1.1: {_verb(holds)}",
-    }
+    sentence = f"{claim}: {percent(below)} throttled at 0.9 of that, {percent(above)} at 1.1: {_verb(holds)}"
+    return Tried(sentence, "attempts", asked, below, above, holds)
 
 
 def _times_target(prepared: PreparedDesign, aim: Aim, factor: float) -> float | None:
@@ -315,9 +332,7 @@ def _times_target(prepared: PreparedDesign, aim: Aim, factor: float) -> float | 
     return aim.asked_per_s(limits, factor) / target
 
 
-def _by_entities(
-    prepared: PreparedDesign, request: StressRequest, factor: float, aim: Aim, claim: str
-) -> dict[str, Any]:
+def _by_entities(prepared: PreparedDesign, request: StressRequest, factor: float, aim: Aim, claim: str) -> Tried:
     target = prepared.limits.partition_entities_per_s
     longest = REQUESTS_MAX / max(1e-9, ABOVE * factor * aim.load.per_s)
     patient = Backoff("patient", (SECOND,) * TRIES)
@@ -345,18 +360,12 @@ def _by_entities(
         why += f"{burst}: it is throttled at any rate"
     else:
         why = f"a request reads up to {amount(aim.largest)} entities, and some at once use up the burst of {burst}"
-    return {
-        "by": "entities",
-        "load": number(at_factor),
-        "below": number(below),
-        "above": number(above),
-        "holds": holds,
-        "sentence": (
-            f"{claim}: {why}; clients that try until they get "
-            f"through read {percent(below)} of what they ask for at 0.9 of that, {percent(above)} at 1.1, "
-            f"{ratio(capped)} of the target: {_verb(holds)}"
-        ),
-    }
+    sentence = (
+        f"{claim}: {why}; clients that try until they get "
+        f"through read {percent(below)} of what they ask for at 0.9 of that, {percent(above)} at 1.1, "
+        f"{ratio(capped)} of the target: {_verb(holds)}"
+    )
+    return Tried(sentence, "entities", at_factor, below, above, holds)
 
 
 def _through(run: RunResult, aim: Aim, load: EvenLoad, asked: float, target: float) -> tuple[float, float]:

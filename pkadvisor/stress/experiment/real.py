@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from pkadvisor.documents.part import number
-from pkadvisor.documents.stress import StressPlan, StressPlanDesign
+from pkadvisor.documents.stress import (
+    StressCalibration,
+    StressKnee,
+    StressLeftOut,
+    StressMeasured,
+    StressMeasuredAudit,
+    StressPlan,
+    StressPlanDesign,
+    StressResidual,
+)
+from pkadvisor.documents.stress_run import StressClass
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import SECOND
 from pkadvisor.errors import UsageError
@@ -19,7 +29,7 @@ from pkadvisor.rest.endpoint import Endpoint, open_endpoint
 from pkadvisor.stress.experiment.designs import Design, DesignedTable, tables_of
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign, load_of_design
 from pkadvisor.stress.experiment.request import RealTarget, StressRequest
-from pkadvisor.stress.experiment.stress_result import run_json
+from pkadvisor.stress.experiment.stress_result import measured_run
 from pkadvisor.stress.load.load import Load, used_instances
 from pkadvisor.stress.placement.living_map import LivingMap
 from pkadvisor.stress.placement.run_result import RunResult
@@ -157,7 +167,7 @@ def planned(request: StressRequest, progress: Progress) -> StressPlan:
 
 def measured_of(
     prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, session: Session, progress: Progress
-) -> dict[str, Any]:
+) -> StressMeasured:
     """Runs a design on the endpoint, removes its table, and holds what was measured against the model.
 
     UsageError where the rows alone take more transactions than may be sent: nothing is sent then. InputError where the
@@ -195,21 +205,13 @@ def measured_of(
     sent = table.operations + run.operations
     session.left -= sent
     try:
-        made = _document(errand, request, session, run, _predicted(errand, prepared, request, policy), prepared.limits)
+        predicted = _predicted(errand, prepared, request, policy)
+        made = _measured(errand, request, session, run, predicted, prepared.limits, table, sent, auditor)
     except KeyboardInterrupt as why:
         if table.there:  # no document will say so
             raise left_behind(table.name, host, why) from why
         raise
-    return made | {
-        "removed": not table.there,
-        "transactions": sent,
-        "cost_usd": cost_usd(sent, prepared.limits),
-        "audit": {
-            "operations": auditor.operations,
-            "violations": auditor.violations_total,
-            "examples": [] if request.reading.redact else list(auditor.violations),
-        },
-    }
+    return made
 
 
 def _predicted(errand: Errand, prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy) -> RunResult:
@@ -219,46 +221,63 @@ def _predicted(errand: Errand, prepared: PreparedDesign, request: StressRequest,
     return run_fluid(errand.load, errand.scripts, capacity, stamp_map, policy)
 
 
-def _document(
-    errand: Errand, request: StressRequest, session: Session, run: RealRun, predicted: RunResult, measured: Limits
-) -> dict[str, Any]:
+def _measured(
+    errand: Errand,
+    request: StressRequest,
+    session: Session,
+    run: RealRun,
+    predicted: RunResult,
+    measured: Limits,
+    table: OwnTable,
+    sent: int,
+    auditor: Auditor,
+) -> StressMeasured:
+    """What the document says of a run on an endpoint, beside the ``predicted`` one."""
     calibration = calibrated(run, measured)
-    limits, shown = errand.limits, Shown(request.reading.redact)
-    outcome = run_json(run.result, errand.scripts.space, limits, shown)
-    model = run_json(predicted, errand.scripts.space, limits, shown)
-    return {
-        "host": session.real.target.host,
-        "date": session.date,
-        "table": errand.table,
-        "rows": len(errand.rows),
-        "concurrency": session.real.concurrency,
-        "complete": run.result.complete,
-        "stopped": run.stopped,
-        "why": run.why,
-        "unanswered": run.unanswered,
-        "late_share": number(run.late_share),
-        "late_ms_max": number(run.late_ns_max / 1e6),
-        "kept_up": run.kept_up,
-        "run": outcome,
-        "residuals": _residuals(model, outcome) if run.result.complete else [],
-        "calibration": {
-            "found": [
-                {
-                    "name": one.name,
-                    "unit": limits.of(one.name).unit,
-                    "predicted": number(limits.of(one.name).value),
-                    "basis": str(limits.of(one.name).basis),
-                    "measured": number(one.value),
-                    "low": number(one.low),
-                    "high": number(one.high),
-                    "count": one.count,
-                    "of": one.of,
-                }
+    limits, space, redact = errand.limits, errand.scripts.space, request.reading.redact
+    outcome = measured_run(run.result, space, limits, Shown(redact))
+    model = measured_run(predicted, space, limits, Shown(redact))
+    return StressMeasured(
+        host=session.real.target.host,
+        date=session.date,
+        table=errand.table,
+        rows=len(errand.rows),
+        concurrency=session.real.concurrency,
+        complete=run.result.complete,
+        stopped=run.stopped,
+        why=run.why,
+        unanswered=run.unanswered,
+        late_share=number(run.late_share),
+        late_ms_max=number(run.late_ns_max / 1e6),
+        kept_up=run.kept_up,
+        run=outcome,
+        residuals=_residuals(model.classes, outcome.classes) if run.result.complete else [],
+        calibration=StressCalibration(
+            found=[
+                StressKnee(
+                    name=one.name,
+                    unit=limits.of(one.name).unit,
+                    predicted=number(limits.of(one.name).value),
+                    basis=str(limits.of(one.name).basis),
+                    measured=number(one.value),
+                    low=number(one.low),
+                    high=number(one.high),
+                    count=one.count,
+                    of=one.of,
+                )
                 for one in calibration.found
             ],
-            "left_out": [{"name": name, "why": why} for name, why in calibration.left_out],
-        },
-    }
+            left_out=[StressLeftOut(name=name, why=why) for name, why in calibration.left_out],
+        ),
+        removed=not table.there,
+        transactions=sent,
+        cost_usd=cost_usd(sent, measured),
+        audit=StressMeasuredAudit(
+            operations=auditor.operations,
+            violations=auditor.violations_total,
+            examples=[] if redact else list(auditor.violations),
+        ),
+    )
 
 
 _COMPARED = (
@@ -271,22 +290,18 @@ _COMPARED = (
 )
 
 
-def _residuals(model: dict[str, Any], outcome: dict[str, Any]) -> list[dict[str, Any]]:
+def _residuals(model: Sequence[StressClass], outcome: Sequence[StressClass]) -> list[StressResidual]:
     """Each class: what the model predicted of this load, what was measured, and measured − predicted."""
-    out = []
-    for one, other in zip(model["classes"], outcome["classes"], strict=True):
-        for name, unit in _COMPARED:
-            predicted, measured = one[name], other[name]
-            if predicted is None or measured is None:
-                continue
-            out.append(
-                {
-                    "class": one["name"],
-                    "name": name,
-                    "unit": unit,
-                    "predicted": predicted,
-                    "measured": measured,
-                    "residual": number(measured - predicted),
-                }
-            )
-    return out
+    return [
+        StressResidual(
+            class_=one.name,
+            name=name,
+            unit=unit,
+            predicted=predicted,
+            measured=measured,
+            residual=number(measured - predicted),
+        )
+        for one, other in zip(model, outcome, strict=True)
+        for name, unit in _COMPARED
+        if (predicted := getattr(one, name)) is not None and (measured := getattr(other, name)) is not None
+    ]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
-
-from msgspec import to_builtins
 
 from pkadvisor.documents.part import word
-from pkadvisor.documents.stress import StressDesign, StressTableGoal, StressVerdictDesign
+from pkadvisor.documents.stress import StressDesign, StressTableGoal, StressVerdict, StressVerdictDesign
 from pkadvisor.documents.stress_run import StressClass, StressPrediction, StressRun, StressWay
 from pkadvisor.numbers import TIMED_OUT_MS, lasting, milliseconds, percent, plural, ratio
 from pkadvisor.report.stress_words import KEEP_CURRENT, counted
@@ -30,23 +27,23 @@ BOUNDS = {
 STYLES = {Level.BEARS: "good", Level.BURSTS: "warn", Level.UNTESTED: "warn", Level.FAILS: "bad"}
 
 
-def verdict_of(designs: list[StressDesign], goals: list[StressTableGoal]) -> dict[str, Any]:
+def verdict_of(designs: list[StressDesign], goals: list[StressTableGoal]) -> StressVerdict:
     """A sentence for each design, then keys that serve less and a model that was wrong, then the rest.
 
     ``style``: good where the proposed design bears the load and its goals, warn where only with bursts, or where a
     prediction of it did not hold.
     """
     if not designs:
-        return {
-            "sentences": [],
-            "style": "warn",
-            "level": None,
-            "bears": None,
-            "new_table_bears": None,
-            "keep_current": False,
-            "failed_predictions": 0,
-            "designs": [],
-        }
+        return StressVerdict(
+            sentences=[],
+            style="warn",
+            level=None,
+            bears=None,
+            new_table_bears=None,
+            keep_current=False,
+            failed_predictions=0,
+            designs=[],
+        )
     verdicts = [_of_design(design, goals) for design in designs]
     sentences = [each.sentence for each in verdicts]
     proposed, level = designs[-1], Level(verdicts[-1].level)
@@ -64,16 +61,16 @@ def verdict_of(designs: list[StressDesign], goals: list[StressTableGoal]) -> dic
     others = (_other_hottest(d, Level(each.measured_level)) for d, each in zip(designs, verdicts, strict=True))
     sentences += [other for other in others if other]
     style = "bad" if missed or keep else STYLES[level]
-    return {
-        "sentences": sentences,
-        "style": "warn" if failed and style == "good" else style,
-        "level": level,
-        "bears": None if level is Level.UNTESTED else level is not Level.FAILS,
-        "new_table_bears": None if level is Level.UNTESTED else verdicts[-1].new_table_level != "fails",
-        "keep_current": bool(keep),
-        "failed_predictions": len(failed),
-        "designs": to_builtins(verdicts),
-    }
+    return StressVerdict(
+        sentences=sentences,
+        style=word("warn" if failed and style == "good" else style),
+        level=word(level),
+        bears=None if level is Level.UNTESTED else level is not Level.FAILS,
+        new_table_bears=None if level is Level.UNTESTED else verdicts[-1].new_table_level != "fails",
+        keep_current=bool(keep),
+        failed_predictions=len(failed),
+        designs=verdicts,
+    )
 
 
 def _lost_more(designs: list[StressDesign]) -> tuple[StressRun | StressWay, StressRun | StressWay, str] | None:

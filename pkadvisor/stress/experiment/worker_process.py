@@ -18,10 +18,10 @@ import tempfile
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 from pkadvisor.limits import Limits
-from pkadvisor.stress.experiment.design_run import design_alone
+from pkadvisor.stress.experiment.design_run import FinishedDesign, design_alone
 from pkadvisor.stress.experiment.designs import DesignedTable
 from pkadvisor.stress.experiment.request import StressRequest
 
@@ -38,13 +38,13 @@ class WorkerProcess:
     found: IO[bytes]
     given: threading.Thread
 
-    def result(self) -> dict[str, Any] | None:
+    def result(self) -> FinishedDesign | None:
         """What it found, when it is done; None where it failed."""
         if self.process.wait() != 0:
             return None
         self.found.seek(0)
         try:
-            result: dict[str, Any] = pickle.load(self.found)
+            result: FinishedDesign = pickle.load(self.found)
         except (EOFError, pickle.UnpicklingError):
             return None
         return result

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from pkadvisor.design.choice.sections import Judged
-from pkadvisor.design.cost.class_cost import MOVES
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate
+from pkadvisor.documents.notes import MOVES
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.summary.sentences import cautions
 from pkadvisor.report.text.page import Page

@@ -75,12 +75,12 @@ def prepared(
 
 
 def test_the_end_of_a_range_is_left_out_of_what_is_compared_and_said(tmp_path: Path) -> None:
-    found = {entry["name"]: entry for entry in class_predictions(prepared(tmp_path))}
-    measures = {m["name"]: m for m in found["above"]["measures"]}
-    assert (measures["requests"]["predicted"], measures["further pages"]["predicted"]) == (1, 0)
-    assert found["above"]["agrees"]
-    assert found["above"]["note"] == "in one range; 1 more is taken for the end of another"
-    assert found["of-player"]["note"] == ""
+    found = {entry.name: entry for entry in class_predictions(prepared(tmp_path))}
+    measures = {m.name: m for m in found["above"].measures}
+    assert (measures["requests"].predicted, measures["further pages"].predicted) == (1, 0)
+    assert found["above"].agrees
+    assert found["above"].note == "in one range; 1 more is taken for the end of another"
+    assert found["of-player"].note == ""
 
 
 def test_the_luckiest_partition_of_random_rows_is_not_the_hottest_of_the_run(tmp_path: Path) -> None:
@@ -100,11 +100,11 @@ def test_the_luckiest_partition_of_random_rows_is_not_the_hottest_of_the_run(tmp
 def test_what_is_read_of_the_whole_table_is_said_beside_the_data_at_hand(tmp_path: Path) -> None:
     """A tenth of the entities is at hand: a scan reads ten times as much in the table, and so it does in the run."""
     tested = prepared(tmp_path, entities="entities_total: 2400")
-    found = {entry["name"]: entry for entry in class_predictions(tested)}
-    (read,) = (m["predicted"] for m in found["above"]["measures"] if m["name"] == "entities read")
+    found = {entry.name: entry for entry in class_predictions(tested)}
+    (read,) = (m.predicted for m in found["above"].measures if m.name == "entities read")
     assert read == pytest.approx(240, abs=1)
-    assert found["above"]["note"].endswith("'advisor analyze' and the runs count the whole table: 2,400 entities read")
-    assert found["of-player"]["note"] == ""
+    assert found["above"].note.endswith("'advisor analyze' and the runs count the whole table: 2,400 entities read")
+    assert found["of-player"].note == ""
     run = run_of(tested, request_of(tmp_path), policy_of("none"), state=WARM).classes["above"]
     assert run.entities_read == pytest.approx(2400 * run.served, rel=0.01)
 
@@ -119,9 +119,9 @@ def test_the_hottest_partition_is_foreseen_at_the_rates_of_the_run(tmp_path: Pat
         run = run_of(tested, request, policy, state=WARM)
         (measure, *_) = load_measures(tested, run, (), policy)
         # A scan per second reads 20 rows of each of 12 teams.
-        assert measure["predicted"] == pytest.approx((1 + 2 * number) * (25 / 12 + 20), rel=0.05)
-        assert measure["agrees"], measure
-        assert measure["predicted"] == pytest.approx(hottest_foreseen(tested), rel=1e-4)
+        assert measure.predicted == pytest.approx((1 + 2 * number) * (25 / 12 + 20), rel=0.05)
+        assert measure.agrees, measure
+        assert measure.predicted == pytest.approx(hottest_foreseen(tested), rel=1e-4)
 
 
 def test_writes_of_keys_that_nobody_else_has_are_no_pages_over_several(tmp_path: Path) -> None:
@@ -146,14 +146,14 @@ def test_a_law_of_many_clients_is_not_asked_about_one(tmp_path: Path) -> None:
         request = request_of(tmp_path, **more)  # type: ignore[arg-type]
         assert bool(at_a_time(tested, 0, policy) < 1) is alone
         run = run_of(tested, request, policy, state=WARM)
-        throttled = next(m for m in load_measures(tested, run, (), policy) if m["name"] == "throttled there")
+        throttled = next(m for m in load_measures(tested, run, (), policy) if m.name == "throttled there")
         if alone:
-            assert throttled["predicted"] is None
-            assert throttled["why"] == "the requests that make most of its load come one at a time"
-            assert throttled["agrees"] is None
+            assert throttled.predicted is None
+            assert throttled.why == "the requests that make most of its load come one at a time"
+            assert throttled.agrees is None
         else:
-            assert throttled["predicted"] > 0.5
-            assert throttled["agrees"], throttled
+            assert throttled.predicted > 0.5
+            assert throttled.agrees, throttled
 
 
 @pytest.mark.long("proofs")
@@ -168,14 +168,14 @@ def test_what_chance_decides_is_not_predicted(tmp_path: Path) -> None:
         more = {"case": {"rows": rows}, "duration_s": 60.0, "seed": seed}
         tested = prepared(tmp_path, scans=scans, rate="1", partition="all", **more)  # type: ignore[arg-type]
         run = run_of(tested, request_of(tmp_path, **more), policy, state=WARM)  # type: ignore[arg-type]
-        (found,) = (m for m in load_measures(tested, run, (), policy) if m["name"] == "throttled there")
+        (found,) = (m for m in load_measures(tested, run, (), policy) if m.name == "throttled there")
         return found | {"measured": run.hottest_throttled / run.hottest_attempts}
 
     few, many = throttled("1/s", 100), throttled("20/s", 100)
-    assert few["predicted"] is None and few["agrees"] is None
-    assert few["why"].startswith("so few of the requests")
-    assert many["predicted"] > 0.5 and many["agrees"]
-    shares = [throttled("1/s", 100, seed)["measured"] for seed in range(8)]
+    assert few.predicted is None and few.agrees is None
+    assert few.why.startswith("so few of the requests")
+    assert many.predicted > 0.5 and many.agrees
+    shares = [throttled("1/s", 100, seed).measured for seed in range(8)]
     assert np.std(shares) / np.mean(shares) > LOAD_TOLERANCE
 
 
@@ -190,9 +190,9 @@ def test_laws_of_the_mean_say_nothing_of_faults_and_of_loads_that_change(tmp_pat
         more = {"case": {"rows": 240}, "duration_s": 60.0, "load": load}
         tested = prepared(tmp_path, scans="10/s", rate="1", partition="all", **more)  # type: ignore[arg-type]
         run = run_of(tested, request_of(tmp_path, **more), policy, state=WARM)  # type: ignore[arg-type]
-        found = {m["name"]: m for m in load_measures(tested, run, (), policy, faults=faults)}
-        assert found["throttled there"]["why"] == why
-        assert (found["throttled there"]["predicted"] is None) is bool(why)
+        found = {m.name: m for m in load_measures(tested, run, (), policy, faults=faults)}
+        assert found["throttled there"].why == why
+        assert (found["throttled there"].predicted is None) is bool(why)
         assert ("saturation there" in found) is not bool(why)
 
 
@@ -208,9 +208,9 @@ def test_a_latency_is_judged_within_a_quarter_where_the_run_tells_it(tmp_path: P
     ):
         entry: Any = SimpleNamespace(served=served, throttled=throttled, latency_ms_p50=measured)
         judged = latency_measure(point, entry, "p50")
-        assert (judged["agrees"], judged["why"]) == (agrees, why)
+        assert (judged.agrees, judged.why) == (agrees, why)
         scan = latency_measure(costs["above"], entry, "p50")
-        assert (scan["agrees"], scan["why"]) == (None, RANGES_ASSUMED)
+        assert (scan.agrees, scan.why) == (None, RANGES_ASSUMED)
 
 
 @pytest.mark.parametrize(("predicted", "measured"), [(1.0, 1.0), (36.0, 1.0), (0.0, 0.0)])

@@ -89,16 +89,16 @@ def run(hottest_milli: list[int], accepted: int, throttled: int) -> RunResult:
 
 
 def test_it_passes_within_the_target_and_fails_above() -> None:
-    found = compared(run([1_500_000, 2_500_000], 4000, 0), 2000.0)
-    assert (found["offered_entities_per_s"], found["times_target"], found["passes"]) == (2000, 1, True)
-    found = compared(run([4_000_000, 4_200_000], 4000, 4200), 2000.0)
-    assert (found["offered_entities_per_s"], found["accepted_entities_per_s"]) == (4100, 2000)
-    assert not found["passes"]
-    assert "over at least 3 PartitionKeys" in found["verdict"]
+    found = compared("key", run([1_500_000, 2_500_000], 4000, 0), 2000.0)
+    assert (found.offered_entities_per_s, found.times_target, found.passes) == (2000, 1, True)
+    found = compared("key", run([4_000_000, 4_200_000], 4000, 4200), 2000.0)
+    assert (found.offered_entities_per_s, found.accepted_entities_per_s) == (4100, 2000)
+    assert not found.passes
+    assert "over at least 3 PartitionKeys" in found.verdict
 
 
 def test_bursts_that_are_turned_away_are_not_a_pass() -> None:
-    found = compared(run([3_000_000, 100_000], 2900, 200), 2000.0)
-    assert found["times_target"] < 1
-    assert not found["passes"]
-    assert "in bursts" in found["verdict"]
+    found = compared("key", run([3_000_000, 100_000], 2900, 200), 2000.0)
+    assert found.times_target < 1
+    assert not found.passes
+    assert "in bursts" in found.verdict

@@ -17,7 +17,7 @@ from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.run_duration import cold_load, lengths_of
 from pkadvisor.stress.load.arrivals import Steps
 from pkadvisor.stress.load.load import ClassLoad, WorkloadLoad
-from pkadvisor.usecases.stress import stress
+from tests.plain import stress
 from tests.stress.stressed import request_of
 
 LIMITS = load_limits()

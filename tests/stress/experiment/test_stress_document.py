@@ -21,8 +21,8 @@ from pkadvisor.stress.experiment.request import REQUESTS_MOST, check_faults, che
 from pkadvisor.stress.experiment.stress_result import SCHEMA_VERSION, dump
 from pkadvisor.stress.requests.retry import policy_of
 from pkadvisor.stress.store import engine_rows
-from pkadvisor.usecases.stress import stress
 from tests.cli.support import checked
+from tests.plain import stress
 from tests.report.support import schema
 from tests.stress.stressed import document, request_of
 
@@ -205,7 +205,7 @@ def engine_runs(
     def only_engine(_: object, prepared: Any, request: Any, policy: Any, *__: object) -> None:
         for most in settings:
             monkeypatch.setattr(holder, name, most)
-            found.append(audit.audit_of(prepared, request, policy))
+            found.append(msgspec.to_builtins(audit.audit_of(prepared, request, policy)))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pkadvisor.usecases.stress.run_design", only_engine)

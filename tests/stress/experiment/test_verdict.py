@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from pkadvisor.stress.experiment.pass_criteria import (
     BURST_SHARE,
@@ -30,7 +31,8 @@ def part(node: Any) -> Any:
 
 
 def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> dict[str, Any]:
-    return verdict_of_parts(part(designs), part(goals))
+    verdict: dict[str, Any] = to_builtins(verdict_of_parts(part(designs), part(goals)))
+    return verdict
 
 
 def query(name: str, **told: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment import worker_process
 from pkadvisor.stress.experiment.designs import tables_of
 from pkadvisor.stress.experiment.request import StressRequest
-from pkadvisor.usecases.stress import stress
+from tests.plain import stress
 from tests.stress.stressed import request_of
 
 

@@ -10,7 +10,7 @@ import pytest
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.request import StressRequest
-from pkadvisor.usecases.stress import stress
+from tests.plain import stress
 
 DESIGN = """\
 schema: 1

@@ -95,7 +95,7 @@ def _compared(request: AnalyzeRequest, old: str, new: str) -> Document:
 
 def _stressed(request: AnalyzeRequest) -> Document:
     from pkadvisor.stress.experiment.request import StressRequest
-    from pkadvisor.usecases.stress import stress
+    from tests.plain import stress
 
     asked = StressRequest(request, duration_s=DURATION_S, audited_requests=0)
     with (

@@ -18,12 +18,12 @@ from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.shared_keys import Entities, shared_key
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import half_rules
+from pkadvisor.documents.notes import TOO_MANY
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 
 ONE_SET = 1.5
 """Times that the entities of a key and those that one transaction writes may lie apart, so that they are the same."""
-TOO_MANY = "holds at most"
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Labels: the fixed texts that keys begin with, which tell rows of several kinds apart.
@@ -251,7 +251,7 @@ def _too_many(bond: Bond, judged: Judged, arranged: Arranged) -> str:
     most = int(population.counts(atoms).max(initial=0)) + bond.entities - written
     if not population.whole(atoms) or most <= limit or max(of_key / written, written / of_key) > ONE_SET:
         return ""
-    return f"transaction '{bond.name}' {TOO_MANY} {limit} entities, and some would write {most:,.0f}: divide those"
+    return f"transaction '{bond.name}{TOO_MANY}{limit} entities, and some would write {most:,.0f}: divide those"
 
 
 def _in_place(judged: Judged, arranged: Arranged) -> Judged:

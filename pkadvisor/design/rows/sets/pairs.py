@@ -63,11 +63,7 @@ def guarantee(pair: Pair, parts: Sequence[Part], population: Population) -> Guar
     atoms = _read(parts)
     if not atoms:
         return Guarantee(1.0, basis, count)
-    key = ("pairs", pair, id(pair.seen), atoms)
-    if key not in population.memo:
-        share = _share_of_any(pair, atoms, population) if met is None else _share(pair, met, atoms, population)
-        population.memo[key] = Guarantee(share, basis, count)
-    return population.memo[key]  # type: ignore[no-any-return]
+    return Guarantee(_share(pair, atoms, population), basis, count)
 
 
 def in_common(pair: Pair, population: Population) -> tuple[str, ...]:
@@ -77,7 +73,7 @@ def in_common(pair: Pair, population: Population) -> tuple[str, ...]:
     out = []
     for name in names if met is not None else ():
         values = population.distinct((("p", name),))
-        share = _share(pair, met, (("p", name),), population) if met is not None and values > 1 else 0.0
+        share = _share(pair, (("p", name),), population) if values > 1 else 0.0
         if share >= COMMON_SHARE:
             out.append((-share, -values, name))
     return tuple(name for _, _, name in sorted(out)[:COMMON_MOST])
@@ -131,7 +127,11 @@ def _places(pair: Pair, atoms: tuple[Atom, ...], population: Population) -> Ints
     return np.where(least == most, most, -1)
 
 
-def _share(pair: Pair, met: _Met, atoms: tuple[Atom, ...], population: Population) -> float:
+@remembered("pairs", of=lambda pair, atoms, _: (pair, id(pair.seen), atoms))
+def _share(pair: Pair, atoms: tuple[Atom, ...], population: Population) -> float:
+    met = _met(pair, population)
+    if met is None:
+        return _share_of_any(pair, atoms, population)
     place = _places(pair, atoms, population)
     together = (place[met.first] == place[met.second]) & (place[met.first] >= 0)
     whole = float(met.weights.sum())
