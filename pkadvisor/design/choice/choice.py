@@ -9,9 +9,9 @@ with tolerances, each fixed before the next, stand in place of one weighted sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from math import comb, fsum, inf
 
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
@@ -321,29 +321,28 @@ def enumerated(instance: Instance, *, idle: bool = True) -> list[tuple[Worth, Ch
 
     Without ``idle`` a choice that leaves a row unused is passed over: the same without the row is never worse.
     """
+    bits = {s.name: 1 << number for number, s in enumerate(instance.structures)}
+    rows = sum(bits[s.name] for s in instance.structures if s.main)
+    needs = [[_bits(p.structures, bits) for p in statement.plans] for statement in instance.statements]
     out: list[tuple[Worth, Chosen]] = []
     for names in sets(instance):
-        there = frozenset(names)
+        there = _bits(names, bits)
         choices: list[tuple[int, ...]] = []
-        for statement in instance.statements:
-            possible = tuple(n for n, p in enumerate(statement.plans) if there.issuperset(p.structures))
-            choices.append((possible[:1] if statement.ordered else possible) if statement.plans else (-1,))
+        for statement, needed in zip(instance.statements, needs, strict=True):
+            possible = (n for n, need in enumerate(needed) if need & there == need)
+            choices.append(tuple(islice(possible, 1) if statement.ordered else possible) if needed else (-1,))
         for plans in product(*choices):
-            chosen = Chosen(names, plans)
-            if idle or _all_used(instance, chosen):
+            used = 0
+            for needed, number in zip(needs, plans, strict=True):
+                used |= needed[number] if number >= 0 else 0
+            if idle or not there & rows & ~used:
+                chosen = Chosen(names, plans)
                 out.append((worth(instance, chosen), chosen))
     return out
 
 
-def _all_used(instance: Instance, chosen: Chosen) -> bool:
-    used = {
-        name
-        for statement, number in zip(instance.statements, chosen.plans, strict=True)
-        if number >= 0
-        for name in statement.plans[number].structures
-    }
-    rows = {s.name for s in instance.structures if s.main}
-    return all(name in used for name in chosen.structures if name in rows)
+def _bits(names: Iterable[str], bits: Mapping[str, int]) -> int:
+    return sum(bits[name] for name in set(names))
 
 
 def best_sets(pool: Sequence[tuple[Worth, Chosen]], count: int) -> list[tuple[Worth, Chosen]]:

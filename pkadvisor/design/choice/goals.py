@@ -13,7 +13,7 @@ A scheme that loses is told at which goal, by how much.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -108,36 +108,35 @@ def read_in_vain(estimate: CostEstimate) -> float:
     return sum(rate_per_s * entities for rate_per_s, entities in vain if entities >= MANY)
 
 
-def survivors(pool: Sequence[CostEstimate]) -> list[tuple[RankingGoal, list[CostEstimate]]]:
+def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[CostEstimate]]]:
     """After each goal, the schemes still in: the last list has one member."""
-    left = list(pool)
-    steps: list[tuple[RankingGoal, list[CostEstimate]]] = []
-
-    def keep(goal: RankingGoal, chosen: list[CostEstimate]) -> None:
-        nonlocal left
-        left = chosen
-        steps.append((goal, chosen))
-
-    keep(CONSTRAINTS, missing_least(left, lambda c: c.violations))
+    left = missing_least(list(pool), lambda c: c.violations)
+    yield CONSTRAINTS, left
     slowest = slowest_allowed(min(c.latency_excess for c in left))
-    keep(LATENCY, [c for c in left if c.latency_excess <= slowest])
+    left = [c for c in left if c.latency_excess <= slowest]
+    yield LATENCY, left
     best = min(c.requests_per_s for c in left)
-    keep(REQUESTS, [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)])
+    left = [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)]
+    yield REQUESTS, left
     enough = [c for c in left if c.break_factor >= BREAK_ENOUGH]
     highest = max(c.break_factor for c in left)
-    keep(BREAKS, enough or [c for c in left if c.break_factor >= highest * (1 - BREAK_TOLERANCE)])
+    left = enough or [c for c in left if c.break_factor >= highest * (1 - BREAK_TOLERANCE)]
+    yield BREAKS, left
     vain = max(min(map(read_in_vain, left)) * (1 + VAIN_TOLERANCE), VAIN_PER_S)
-    keep(IN_VAIN, [c for c in left if read_in_vain(c) <= vain])
+    left = [c for c in left if read_in_vain(c) <= vain]
+    yield IN_VAIN, left
     fewest = min(structures(c) for c in left)
-    keep(STRUCTURES, [c for c in left if structures(c) == fewest])
+    left = [c for c in left if structures(c) == fewest]
+    yield STRUCTURES, left
     entities = min(c.entities_per_s for c in left)
-    keep(ENTITIES, [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
+    left = [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)]
+    yield ENTITIES, left
     stored = min(c.bytes_per_entity for c in left)
-    keep(STORAGE, [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
+    left = [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)]
+    yield STORAGE, left
     # Of equally short templates the one that reads as the queries do, then the one with the shortest main key, then the
     # finer one; the order of forms settles the rest, whatever properties are called, and at last that of texts.
-    keep(SIMPLICITY, [min(left, key=_simplicity)])
-    return steps
+    yield SIMPLICITY, [min(left, key=_simplicity)]
 
 
 def _simplicity(estimate: CostEstimate) -> tuple[tuple[float, ...], int, int, int, str, str]:
@@ -161,7 +160,11 @@ def unsorted(cost: ClassCost) -> bool:
 
 def best_of(pool: Sequence[CostEstimate]) -> CostEstimate:
     """The scheme that wins by the goals."""
-    return survivors(pool)[-1][1][0]
+    left = list(pool)
+    steps = survivors(pool)
+    while len(left) > 1:
+        _, left = next(steps)
+    return left[0]
 
 
 def better(first: CostEstimate, second: CostEstimate) -> bool:

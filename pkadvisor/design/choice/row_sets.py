@@ -27,11 +27,11 @@ from pkadvisor.design.choice.finer_keys import poorly_served
 from pkadvisor.design.choice.index_candidates import index_rows, with_index_rows
 from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.programme import Solution, best_of_programme
-from pkadvisor.design.cost.class_cost import ENTITIES_PER_REQUEST, class_cost
+from pkadvisor.design.cost.class_cost import ENTITIES_PER_REQUEST, best_read, class_cost
 from pkadvisor.design.cost.class_latency import with_latency
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import part_properties
-from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Read
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.access_plan import Access
@@ -127,17 +127,23 @@ def rows_beside(estimate: CostEstimate, ground: KeyGround) -> list[IndexRow]:
 
 @dataclass(frozen=True, slots=True)
 class _PricedClass:
-    """One class under one scheme, alone: its cost, and the load of the partition that it burdens most."""
+    """One class under one scheme, alone: its cost without latencies, and where its load falls."""
 
     cost: ClassCost
-    hottest_per_s: float
+    loads: LoadMap
+
+    @property
+    def hottest_per_s(self) -> float:
+        """The load of the partition that it burdens most."""
+        hottest = self.loads.hottest()
+        return hottest[1].entities_per_s if hottest is not None else 0.0
 
 
-def _price(demand: Demand, scheme: KeyScheme, estimate: CostEstimate, bench: Bench) -> _PricedClass:
+def _price(
+    demand: Demand, scheme: KeyScheme, estimate: CostEstimate, bench: Bench, best: Read | None = None
+) -> _PricedClass:
     loads = LoadMap(bench.population)
-    cost = with_latency(class_cost(demand, scheme, bench, estimate.transactions, loads), demand.query, bench, 0.0)
-    hottest = loads.hottest()
-    return _PricedClass(cost, hottest[1].entities_per_s if hottest is not None else 0.0)
+    return _PricedClass(class_cost(demand, scheme, bench, estimate.transactions, loads, best), loads)
 
 
 def row_instance(
@@ -194,7 +200,8 @@ class _RowPrices:
                 fixed.append((name, _cost(priced.cost, written, priced.cost.entities_written, {MAIN: here})))
             if priced.cost.plan is not None:
                 located = priced.cost.requests - written
-                self.offered[name].append(_offer(priced.cost, (MAIN,), located, priced.hottest_per_s - here))
+                cost = with_latency(priced.cost, demand.query, self._bench, 0.0)
+                self.offered[name].append(_offer(cost, (MAIN,), located, priced.hottest_per_s - here))
         return Structure(MAIN, "", "", False, self._stored_bytes, tuple(fixed))
 
     def beside(self, number: int, row: IndexRow) -> Structure | None:
@@ -210,7 +217,10 @@ class _RowPrices:
             asked = demand.query.name
             if demand.query.analytic or not _concerns(row, inside, demand):
                 continue
-            before, after = self._alone[asked], _price(demand, scheme, estimate, bench)
+            best = best_read(demand, scheme, bench) if demand.query.operation is Operation.QUERY else None
+            if best is not None and best.plan.via == 0:
+                continue  # a query that does not go through the row costs what it did
+            before, after = self._alone[asked], _price(demand, scheme, estimate, bench, best)
             written = max(0.0, after.cost.entities_written - before.cost.entities_written)
             away = 0.0 if inside else _away(demand, row, before.cost, after.cost, written)
             if written:
@@ -221,13 +231,15 @@ class _RowPrices:
             located = after.cost.requests - away - _written(demand, before.cost, estimate.scheme.main)
             if after.cost.plan.via == 1:
                 helps = True
-                offer = _offer(after.cost, (MAIN, name), located, after.hottest_per_s, number, resource)
+                cost = with_latency(after.cost, demand.query, bench, 0.0)
+                offer = _offer(cost, (MAIN, name), located, after.hottest_per_s, number, resource)
                 self.offered[asked].append(offer)
             elif after.cost.entities_read > before.cost.entities_read == 0:
                 # The row's key is made of values that the write does not name: it must read the entity, but only once
                 # for all such rows. So this comes before the write that reads nothing.
                 more = max(0.0, after.hottest_per_s - before.hottest_per_s)
-                order, plan = _offer(after.cost, (MAIN, name), located, more, number, MAIN)
+                cost = with_latency(after.cost, demand.query, bench, 0.0)
+                order, plan = _offer(cost, (MAIN, name), located, more, number, MAIN)
                 self.offered[asked].append(((-1.0, *order), plan))
         if not helps:
             return None

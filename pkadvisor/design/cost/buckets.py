@@ -155,13 +155,13 @@ def _nearest(demand: BucketDemand, target_per_s: float, account_per_s: float) ->
 
 def _least(demand: BucketDemand, allowed_per_s: float) -> int | None:
     """The least count whose fullest bucket has no more than is allowed."""
-    for count in range(1, BUCKETS_MAX + 1):
-        # No bucket has less than an even share: most counts need no look at the values.
-        if demand.direct_per_s / count + demand.reads_per_s(count) > allowed_per_s * (1 + 1e-9):
-            continue
-        if demand.load_per_s(count) <= allowed_per_s:
-            return count
-    return None
+    counts = np.arange(1, BUCKETS_MAX + 1)
+    least: Floats = np.zeros(BUCKETS_MAX)
+    for reads in demand.reads:
+        least += reads.rate_per_s * np.maximum(1.0, np.minimum(reads.most, reads.held / counts))
+    # No bucket has less than an even share: most counts need no look at the values.
+    fitting = counts[demand.direct_per_s / counts + least <= allowed_per_s * (1 + 1e-9)]
+    return next((count for count in fitting.tolist() if demand.load_per_s(count) <= allowed_per_s), None)
 
 
 # -- the demand of a key ---------------------------------------------------------------------------------------------

@@ -47,13 +47,16 @@ def class_cost(
     bench: Bench,
     transactions: tuple[TransactionOutcome, ...],
     loads: LoadMap,
+    best: Read | None = None,
 ) -> ClassCost:
+    """The cost of a class, without latencies; its load is put into ``loads``. ``best``: what its cheapest plan reads,
+    where that is known."""
     if strange := strange_rate(demand, bench):
         demand = replace(demand, notes=(*demand.notes, *strange))
     query = demand.query
     if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
         return _insert_cost(demand, scheme, bench, transactions, loads)
-    best = best_read(demand, scheme, bench)
+    best = best if best is not None else best_read(demand, scheme, bench)
     key = list(scheme.each_key())[best.plan.via][0]
     if clamped := _clamped(demand, key):
         demand = replace(demand, notes=(*demand.notes, *clamped))

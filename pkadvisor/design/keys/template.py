@@ -31,7 +31,7 @@ from pkadvisor.design.keys.transforms import (
     Part,
     check_pattern,
 )
-from pkadvisor.design.keys.transforms.languages import Language
+from pkadvisor.design.keys.transforms.languages import ANY, Language, exactly, may_meet
 from pkadvisor.errors import UsageError, caret, did_you_mean
 from pkadvisor.table.edm import EdmType
 
@@ -277,6 +277,26 @@ def languages_of(parts: tuple[Part, ...], types: Mapping[str, EdmType]) -> tuple
 def _languages(parts: tuple[Part, ...], types: tuple[tuple[str, EdmType], ...]) -> tuple[Language, ...]:
     context = Context(dict(types), separators(parts))
     return tuple(part.texts(context) for part in parts)
+
+
+def keys_meet(
+    asked: tuple[Part, ...], begun: int | None, others: tuple[Part, ...], types: Mapping[str, EdmType]
+) -> bool:
+    """Whether a text of one template may be asked for by requests for another: of ``asked`` they name all parts, or the
+    first ``begun`` variable ones and what stands before them."""
+    return _keys_meet(asked, begun, others, tuple(types.items()))
+
+
+@lru_cache(maxsize=16_384)
+def _keys_meet(
+    asked: tuple[Part, ...], begun: int | None, others: tuple[Part, ...], types: tuple[tuple[str, EdmType], ...]
+) -> bool:
+    named = languages_of(asked, dict(types))
+    if begun is not None:
+        places = [n for n, part in enumerate(asked) if part.constant is None][:begun]
+        leading = (asked[0].constant or "") if asked else ""
+        named = (*named[: places[-1] + 1], ANY) if places else (exactly(leading), ANY)
+    return may_meet(named, languages_of(others, dict(types)))
 
 
 def decoder(parts: tuple[Part, ...], context: Context | None = None) -> re.Pattern[str]:

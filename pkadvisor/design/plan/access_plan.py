@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pkadvisor.design.keys.key_terms import KeyTerm
+from pkadvisor.design.keys.key_terms import KeyTerm, shown_filter
 from pkadvisor.design.keys.transforms import Atom, HashPart, PeriodPart
-from pkadvisor.table.odata import Filter
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import Filter, Or, format_filter
 
 
 class Access(StrEnum):
@@ -55,8 +57,6 @@ class AccessPlan:
     rest: tuple[Filter, ...]
     client: tuple[Filter, ...]
     own_kind: bool
-    filters: tuple[str, ...]
-    """The ``$filter`` texts, one per kind of request, with template holes where the values go."""
     periods_open: bool = False
     """Whether the periods go on to the present."""
     back: bool = False
@@ -69,6 +69,17 @@ class AccessPlan:
     """What an update or delete needs and its filter does not name; it writes without a read where this is empty."""
     follows: bool = False
     """Whether the entity behind each row that is found is read."""
+    types: Mapping[str, EdmType] = field(default_factory=dict, compare=False, repr=False)
+    """The types of the properties, by which ``filters`` writes values."""
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """The ``$filter`` texts, one per kind of request, with template holes where the values go."""
+        shown = [term.template(self.types) for term in self.terms]
+        for condition in self.rest:
+            text = format_filter(condition)
+            shown.append(shown_filter(f"({text})" if isinstance(condition, Or) else text))
+        return (" and ".join(dict.fromkeys(shown)),)
 
     @property
     def way(self) -> Way:

@@ -28,13 +28,11 @@ from pkadvisor.design.keys.key_terms import (
     Known,
     bounds,
     direction,
-    shown_filter,
     within,
 )
 from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text, multi_valued, variable
-from pkadvisor.design.keys.template import languages_of
+from pkadvisor.design.keys.template import keys_meet
 from pkadvisor.design.keys.transforms import Atom, Context, HashPart, Part, PeriodPart, part_properties, time_unit
-from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.access_plan import Access, AccessPlan, product
 from pkadvisor.design.plan.caller import Caller
@@ -49,7 +47,6 @@ from pkadvisor.table.odata import (
     Operator,
     Or,
     comparison_count,
-    format_filter,
     properties,
 )
 
@@ -67,7 +64,8 @@ def plan(
     the range of partitions from the first to the last.
     """
     own = multi_valued(scheme)
-    planner = _Planner(query, replace(wanted, multi={**wanted.multi, **own}), scheme, types, known)
+    of_lists = replace(wanted, multi={**wanted.multi, **own}) if own else wanted
+    planner = _Planner(query, of_lists, scheme, types, known)
     caller = Caller(query, wanted, scheme, types)
     rows = [via for via in range(scheme.rows_per_entity) if planner.holds_every_answer(via)]
     rows = [via for via in rows if not caller.cannot_name(via)]
@@ -78,7 +76,12 @@ def plan(
     # The newest n of an order that periods follow can also be had by going back period by period.
     backward = [planner.plan(via, periods, back=True) for via in rows if (periods := planner.back(via))]
     access_plans = (*one_by_one, *plans, *whole, *backward)
-    return _keyed(tuple(replace(p, unknown=caller.unknown(p), follows=caller.follows(p)) for p in access_plans))
+    return _keyed(tuple(_of_caller(p, caller) for p in access_plans))
+
+
+def _of_caller(plan: AccessPlan, caller: Caller) -> AccessPlan:
+    unknown, follows = caller.unknown(plan), caller.follows(plan)
+    return replace(plan, unknown=unknown, follows=follows) if unknown or follows else plan
 
 
 def _keyed(plans: tuple[AccessPlan, ...]) -> tuple[AccessPlan, ...]:
@@ -215,7 +218,7 @@ class _Planner:
             periods_open=periods is not None
             and (periods.property not in wanted.ranges or wanted.ranges[periods.property].high is None),
             back=back,
-            filters=(self.text(terms, sent),),
+            types=self.types,
             left_out=left_out,
             top=self.query.top if ordered and not client and not own_kind else None,
         )
@@ -323,11 +326,7 @@ class _Planner:
         for (name, parts, others), known in zip(halves, fixed, strict=True):
             if name not in operators:
                 continue
-            asked = languages_of(parts, self.types)
-            if operators[name] != "eq":
-                begin = [n for n, part in enumerate(parts) if part.constant is None][:known]
-                asked = (*asked[: begin[-1] + 1], ANY) if begin else (exactly(leading_text(parts)), ANY)
-            if not may_meet(asked, languages_of(others, self.types)):
+            if not keys_meet(parts, None if operators[name] == "eq" else known, others, self.types):
                 return True
         if operators.get("PartitionKey") != "eq" or key.partition == other.partition:
             return False
@@ -386,14 +385,6 @@ class _Planner:
         if rises_in(part, key.partition):
             return 1
         return direction(part, parts, self.types, self.known)
-
-    def text(self, terms: list[KeyTerm], rest: tuple[Filter, ...]) -> str:
-        """The ``$filter`` as it is printed."""
-        shown = [term.template(self.types) for term in terms]
-        for condition in rest:
-            text = format_filter(condition)
-            shown.append(shown_filter(f"({text})" if isinstance(condition, Or) else text))
-        return " and ".join(dict.fromkeys(shown))
 
 
 def rises_in(part: Part, partition: tuple[Part, ...]) -> bool:

@@ -45,7 +45,7 @@ class Walk:
     def by_beginning(self) -> Walk:
         """The walk to the beginning that the values of a range share, for a key that does not keep their order."""
         if self.shared is None:
-            return replace(self, range_part=None)
+            return self if self.range_part is None else replace(self, range_part=None)
         return replace(self, range_part=None, beginning=self.shared[0], atoms=(*self.atoms, self.shared[1]))
 
 

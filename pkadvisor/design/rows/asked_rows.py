@@ -63,6 +63,8 @@ def _asked_rows(demand: Demand, names: tuple[str, ...], population: Population) 
 def _joined(parts: Iterable[Part], demand: Demand, population: Population) -> tuple[str, ...]:
     """The properties with one constant each that a part of a key joins with parameters, and those of which a part
     holds no more than a bucket or a period, where no row at hand has the constants: others lie there."""
+    if not demand.constants:
+        return ()
     wanted, out = demand.conditions, set[str]()
     for part in parts:
         names = {*part.properties}
