@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.worlds import candidate_mistakes as c
+from tests.worlds import doubt_mistakes as d
 from tests.worlds import mistakes as m
 from tests.worlds.draw.world import draw_world
 from tests.worlds.laws import judge
@@ -78,24 +79,24 @@ MISTAKES = (
     Mistake(m.shared_keys_untold, "counted", 54),
     Mistake(m.logged_ranges_are_open, "logs", 7),
     Mistake(m.the_engine_drops_lower_bounds, "carried-out", 12),
-    Mistake(m.density_not_measured, "evidence", 13),
-    Mistake(m.windows_of_any_length, "evidence", 13),
-    Mistake(m.any_total_believed, "evidence", 3),
-    Mistake(m.any_log_believed, "evidence", 17),
-    Mistake(m.strangers_asked_for, "evidence", 12),
-    Mistake(m.every_difference_doubted, "evidence", 8),
-    Mistake(m.windows_not_told_by_rate, "evidence", 8),
-    Mistake(m.windows_of_half_the_rate, "evidence", 8),
-    Mistake(m.every_value_is_new, "evidence", 8),
-    Mistake(m.grounds_do_not_count, "evidence", 6),
-    Mistake(m.the_largest_kind_is_the_account, "together", 1),
-    Mistake(m.each_kind_breaks_alone, "together", 1),
-    Mistake(m.broken_sets_weigh_nothing, "together", 2),
-    Mistake(m.mixed_ids_are_kinds, "files", 4),
-    Mistake(m.pairs_in_buckets_meet, "counted", 92),
-    Mistake(m.one_entity_speaks_for_its_value, "counted", 8),
-    Mistake(m.pairs_are_not_weighed, "counted", 19),
-    Mistake(m.entities_meet_themselves, "counted", 21),
+    Mistake(d.density_not_measured, "evidence", 13),
+    Mistake(d.windows_of_any_length, "evidence", 13),
+    Mistake(d.any_total_believed, "evidence", 3),
+    Mistake(d.any_log_believed, "evidence", 17),
+    Mistake(d.strangers_asked_for, "evidence", 12),
+    Mistake(d.every_difference_doubted, "evidence", 8),
+    Mistake(d.windows_not_told_by_rate, "evidence", 8),
+    Mistake(d.windows_of_half_the_rate, "evidence", 8),
+    Mistake(d.every_value_is_new, "evidence", 8),
+    Mistake(d.grounds_do_not_count, "evidence", 6),
+    Mistake(d.the_largest_kind_is_the_account, "together", 1),
+    Mistake(d.each_kind_breaks_alone, "together", 1),
+    Mistake(d.broken_sets_weigh_nothing, "together", 2),
+    Mistake(d.mixed_ids_are_kinds, "files", 4),
+    Mistake(d.pairs_in_buckets_meet, "counted", 92),
+    Mistake(d.one_entity_speaks_for_its_value, "counted", 8),
+    Mistake(d.pairs_are_not_weighed, "counted", 19),
+    Mistake(d.entities_meet_themselves, "counted", 21),
 )
 
 BY_HAND = (

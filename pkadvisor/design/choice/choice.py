@@ -115,10 +115,7 @@ class SetBudget:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """Everything that a choice depends on.
-
-    ``waived``: names of hard constraints that are left out. ``rows_most``: sets with more index rows are not looked at.
-    """
+    """Everything that a choice depends on. ``rows_most``: sets with more index rows are not looked at."""
 
     structures: tuple[Structure, ...]
     statements: tuple[Statement, ...]
@@ -126,7 +123,6 @@ class Instance:
     transactions: tuple[Together, ...] = ()
     budgets: tuple[SetBudget, ...] = ()
     horizon_factor: float = 3.0
-    waived: frozenset[str] = frozenset()
     rows_most: int | None = None
 
     def __post_init__(self) -> None:
@@ -153,11 +149,7 @@ class Instance:
         broken = dict.fromkeys(name for s in self.structures for name, _ in s.breaks)
         names = [t.name for t in self.transactions] + list(broken)
         names += [b.name for b in self.budgets] + [name for name, _ in self.capacities]
-        return tuple(n for n in dict.fromkeys(names) if n not in self.waived)
-
-    def waiving(self, *names: str) -> Instance:
-        """The same choice without some hard constraints."""
-        return replace(self, waived=self.waived | frozenset(names))
+        return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,15 +200,11 @@ def worth(instance: Instance, chosen: Chosen) -> Worth:
         "index_rows": float(len(rows)),
         "eventual_rows": float(sum(s.eventual for s in rows)),
     }
-    names, on = {s.name for s in there}, [t for t in instance.transactions if t.name not in instance.waived]
-    factors = [f for s in there for name, f in s.breaks if name not in instance.waived]
-    factors += [t.severity for t in on if any(a in names and b in names for a, b in t.apart)]
-    factors += [b.factor(totals[b.measure]) for b in instance.budgets if b.name not in instance.waived]
-    factors += [
-        taken.get(name, 0.0) * instance.horizon_factor / capacity
-        for name, capacity in instance.capacities
-        if name not in instance.waived
-    ]
+    names = {s.name for s in there}
+    factors = [f for s in there for _, f in s.breaks]
+    factors += [t.severity for t in instance.transactions if any(a in names and b in names for a, b in t.apart)]
+    factors += [b.factor(totals[b.measure]) for b in instance.budgets]
+    factors += [taken.get(name, 0.0) * instance.horizon_factor / capacity for name, capacity in instance.capacities]
     worst = max(factors, default=0.0)
     return Worth(
         worst if worst > 1 + EXACT else 0.0,

@@ -116,24 +116,21 @@ class _LabelCounts:
         return tuple(sorted(kinds, key=lambda k: (k.name == OTHER, -k.row_count, k.name)))
 
 
-def detect_kinds(dataset: Dataset, *, column: str | None = None) -> tuple[KindRule, ...]:
+def detect_kinds(dataset: Dataset) -> tuple[KindRule, ...]:
     """The rules that split the data set into 2 to 16 kinds covering at least 95 % of it, the most telling first.
 
-    With ``column`` only that column is tried, whatever its values go with; UsageError if it does not exist. Reads the
-    data set once; empty if it looks like a single kind.
+    Reads the data set once; empty if it looks like a single kind.
     """
     names = [c.name for c in dataset.columns]
-    candidates: list[_LabelCounts] = []
-    if column is not None:
-        candidates.append(_LabelCounts(KindBy.COLUMN, dataset.column(column).name))
-    else:
-        for c in dataset.columns:
-            if c.name.lower() in KIND_COLUMNS and c.edm is EdmType.STRING:
-                candidates.append(_LabelCounts(KindBy.COLUMN, c.name))
-        if "RowKey" in names:
-            candidates.append(_LabelCounts(KindBy.ROW_KEY_PREFIX, "RowKey"))
+    candidates = [
+        _LabelCounts(KindBy.COLUMN, c.name)
+        for c in dataset.columns
+        if c.name.lower() in KIND_COLUMNS and c.edm is EdmType.STRING
+    ]
+    if "RowKey" in names:
+        candidates.append(_LabelCounts(KindBy.ROW_KEY_PREFIX, "RowKey"))
     partial = [c.name for c in dataset.columns if c.missing and c.present and c.name not in SYSTEM_PROPERTIES]
-    signatures: dict[str, int] | None = {} if column is None and len(partial) >= 4 else None
+    signatures: dict[str, int] | None = {} if len(partial) >= 4 else None
     if not candidates and signatures is None:
         return ()
     for frame in dataset.batches():
@@ -150,12 +147,12 @@ def detect_kinds(dataset: Dataset, *, column: str | None = None) -> tuple[KindRu
         for candidate in candidates
         if not candidate.dead
     ]
-    telling = [rule for rule in rules if _tells(rule, dataset.row_count, asked=column is not None)]
+    telling = [rule for rule in rules if _tells(rule, dataset.row_count)]
     groups = _groups(signatures, partial) if signatures else ()
     if groups:
         rule = KindRule(KindBy.PROPERTIES, "", (), groups)
         rule = replace(rule, kinds=_count(dataset, rule, names))
-        if _tells(rule, dataset.row_count, asked=False):
+        if _tells(rule, dataset.row_count):
             telling.append(rule)
     return tuple(telling)
 
@@ -167,10 +164,8 @@ def _count(dataset: Dataset, rule: KindRule, names: Sequence[str]) -> tuple[Enti
     return candidate.kinds(names)
 
 
-def _tells(rule: KindRule, row_count: int, *, asked: bool) -> bool:
+def _tells(rule: KindRule, row_count: int) -> bool:
     kinds = [k for k in rule.kinds if k.name != OTHER]
-    if asked:
-        return len(kinds) >= 1
     covered = sum(k.row_count for k in kinds)
     if not 2 <= len(kinds) <= MAX_KINDS or covered < MIN_COVERED_SHARE * row_count:
         return False

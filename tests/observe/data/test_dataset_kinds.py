@@ -6,9 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from pkadvisor.errors import UsageError
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.observe.data.kinds import OTHER, KindBy, detect_kinds, split_kinds
 
@@ -71,12 +68,7 @@ def test_by_row_key_prefix_and_rows_of_no_kind(tmp_path: Path) -> None:
 
 def test_a_type_column_without_different_properties_is_a_property(tmp_path: Path) -> None:
     entities = [{"type": "ab"[i % 2], "PartitionKey": "p", "RowKey": f"{i}", "v": i} for i in range(50)]
-    dataset = dataset_of(tmp_path, entities)
-    assert detect_kinds(dataset) == ()
-    (rule,) = detect_kinds(dataset, column="type")
-    assert [k.name for k in rule.kinds] == ["a", "b"]
-    with pytest.raises(UsageError, match="did you mean 'type'"):
-        detect_kinds(dataset, column="typ")
+    assert detect_kinds(dataset_of(tmp_path, entities)) == ()
 
 
 def test_optional_properties_do_not_make_kinds(tmp_path: Path) -> None:
