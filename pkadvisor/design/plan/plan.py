@@ -176,16 +176,7 @@ class _Planner:
         newest on until enough is found. Without ``row_choices`` the RowKey takes no choice, and the server filters."""
         key, index_row = list(self.scheme.each_key())[via]
         wanted = self.wanted
-        memo: tuple[object, ...] = (key.partition, periods)
-        if memo not in self.walks:
-            self.walks[memo] = walk(key.partition, wanted, self.types, through=periods)
-        partition = self.walks[memo]
-        left = FAN_OUT_MAX // max(1, product(partition.buckets))
-        memo = (key.row, left, row_choices)
-        if memo not in self.walks:
-            of_rows = wanted if row_choices else replace(wanted, any_of={})
-            self.walks[memo] = walk(key.row, of_rows, self.types, fan_out_max=left)
-        row = self.walks[memo]
+        partition, row = self.walked(key, periods, row_choices=row_choices)
         partition = partition if self.range_atom(partition.range_part, key.partition) else partition.by_beginning()
         days = key.partition if partition.complete and periods is None else ()
         row = row if self.range_atom(row.range_part, key.row, days) else row.by_beginning()
@@ -235,6 +226,18 @@ class _Planner:
             left_out=left_out,
             top=self.query.top if ordered and not client and not own_kind else None,
         )
+
+    def walked(self, key: Key, periods: PeriodPart | None, *, row_choices: bool) -> tuple[Walk, Walk]:
+        """How far the filter reaches into the PartitionKey and into the RowKey."""
+        of_partition, walks = (key.partition, periods), self.walks
+        if of_partition not in walks:
+            walks[of_partition] = walk(key.partition, self.wanted, self.types, through=periods)
+        left = FAN_OUT_MAX // max(1, product(walks[of_partition].buckets))
+        of_row = (key.row, left, row_choices)
+        if of_row not in walks:
+            wanted = self.wanted if row_choices else replace(self.wanted, any_of={})
+            walks[of_row] = walk(key.row, wanted, self.types, fan_out_max=left)
+        return walks[of_partition], walks[of_row]
 
     def other_rows_may_match(
         self, via: int, terms: list[KeyTerm], fixed: tuple[int, int], left_out: Collection[str]
