@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_ABSENT = object()
 
 
 def remembered(what: str, of: Callable[..., Hashable] | None = None) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -20,12 +21,13 @@ def remembered(what: str, of: Callable[..., Hashable] | None = None) -> Callable
 
         @wraps(compute)
         def known(*values: P.args, **named: P.kwargs) -> T:
-            memo: dict[object, T] = cast(Any, values[place]).memo
+            memo: dict[object, object] = cast(Any, values[place]).memo
             of_values = (*values[:place], *values[place + 1 :], *named.values()) if of is None else of(*values, **named)
             key = what, of_values
-            if key not in memo:
-                memo[key] = compute(*values, **named)
-            return memo[key]
+            found = memo.get(key, _ABSENT)  # once: to hash a key of templates takes longer than to look it up
+            if found is _ABSENT:
+                found = memo[key] = compute(*values, **named)
+            return cast(T, found)
 
         return known
 

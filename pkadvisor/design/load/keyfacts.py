@@ -150,6 +150,7 @@ def _told_apart(rows: list[int], key: Key, population: Population) -> str:
     return f" (rows {rows[0] + 1} and {rows[1] + 1} are equal in every property)"
 
 
+@remembered("longest key")
 def longest(parts: tuple[Part, ...], population: Population) -> int:
     """An upper bound of the key's length in UTF-16 code units, escapes included."""
     beside, population = separators(parts), under(parts, population)

@@ -37,8 +37,14 @@ def _row_bytes(key: Key, row: IndexRow | None, bench: Bench) -> float:
     memory: dict[tuple[int, str], tuple[Key, float, float]] = bench.population.memo.setdefault("row bytes", {})
     memo = (id(key), "" if row is None else row.copy)
     known = memory.get(memo)
-    if known is not None and known[0] is key and known[1] == bench.property_bytes:
-        return known[2]
+    if known is None or known[0] is not key or known[1] != bench.property_bytes:
+        known = memory[memo] = (key, bench.property_bytes, _size_of(key, row, bench))
+    return known[2]
+
+
+@remembered("row size", of=lambda key, row, bench: (key, None if row is None else row.copy, bench.property_bytes))
+def _size_of(key: Key, row: IndexRow | None, bench: Bench) -> float:
+    """Equal keys that were made apart have one size."""
     needed = needed_by(key, row, bench.population)
     of_key = under((*key.partition, *key.row), bench.population)
     length = sum(
@@ -47,9 +53,7 @@ def _row_bytes(key: Key, row: IndexRow | None, bench: Bench) -> float:
     held = POINTER_BYTES
     if row is None or row.copy == "full":
         held = _held_bytes(needed, bench, list_part((*key.partition, *key.row)))
-    size = accounting.key_bytes(length) + held
-    memory[memo] = (key, bench.property_bytes, size)
-    return size
+    return accounting.key_bytes(length) + held
 
 
 def stored_each(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:

@@ -115,6 +115,8 @@ class Population(CodedRows):
 
     def groups(self, atoms: Iterable[Atom]) -> tuple[Ints, int]:
         """(group number per row, number of groups) for rows that agree on all atoms; the empty set is one group."""
+        if isinstance(atoms, tuple) and atoms in self._groups:
+            return self._groups[atoms]
         key = tuple(sorted(set(atoms)))
         if key in self._groups:
             return self._groups[key]
