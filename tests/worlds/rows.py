@@ -60,8 +60,12 @@ def lay_out(kind: Kind, scheme: Scheme) -> Layout:
 
 def all_apart(kind: Kind, scheme: Scheme) -> bool:
     """Whether no two rows share a key."""
-    keys = [(r.partition, r.row) for r in stored(kind, scheme)]
-    return len(set(keys)) == len(keys)
+    seen = set[tuple[str, str]]()
+    for row in stored(kind, scheme):
+        if (row.partition, row.row) in seen:
+            return False
+        seen.add((row.partition, row.row))
+    return True
 
 
 def stored(kind: Kind, scheme: Scheme) -> Iterator[Stored]:

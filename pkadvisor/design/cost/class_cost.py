@@ -23,7 +23,7 @@ from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.caller import rows_written
-from pkadvisor.design.plan.plan import plan
+from pkadvisor.design.plan.plan import Walks, plan
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import seen_under
@@ -118,7 +118,10 @@ def plans_of(demand: Demand, scheme: KeyScheme, population: Population) -> tuple
     for conditions, plans in held:
         if conditions is wanted or conditions == wanted:
             return plans
-    held.append((wanted, plan(query, wanted, scheme, population.types, population)))
+    walked: dict[str, tuple[Conditions, Walks]] = population.plans.setdefault("walks", {})
+    if query.name not in walked or walked[query.name][0] is not wanted:
+        walked[query.name] = (wanted, Walks())
+    held.append((wanted, plan(query, wanted, scheme, population.types, population, walked[query.name][1])))
     return held[-1][1]
 
 

@@ -9,6 +9,7 @@ from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.load.latency import LatencyStep, OperationLatency, operation_latency
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.lazy import Floats, np
+from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Operation, QueryClass
 
 BINS_PER_E = 20.0
@@ -81,25 +82,11 @@ def _steps(cost: ClassCost, scanned: float, utilisation: float, bench: Bench) ->
 
 def _latency(steps: tuple[LatencyStep, ...], bench: Bench) -> OperationLatency:
     """Many schemes send the same steps, so the latencies are kept."""
-    limits = bench.limits
-    numbers = (
-        limits.read_latency_ms_p50,
-        limits.read_latency_ms_p99,
-        limits.write_latency_ms_p50,
-        limits.write_latency_ms_p99,
-        limits.page_latency_ms,
-        limits.scan_ms_per_entity,
-        limits.retry_attempts,
-        limits.retry_wait_ms,
-        limits.burst_s,
-        limits.partition_entities_per_s,
-        limits.fan_out_parallel,
-        limits.group_transaction_speedup,
-        limits.group_transaction_entities,
-    )
-    memo = ("latency", steps, numbers)
-    memory = bench.population.memo
-    if memo not in memory:
-        memory[memo] = operation_latency(steps, limits)
-    latency: OperationLatency = memory[memo]
-    return latency
+    limits, memory = bench.limits, bench.population.memo
+    kept: tuple[Limits, dict[tuple[LatencyStep, ...], OperationLatency]] | None = memory.get(("latency", id(limits)))
+    if kept is None:
+        kept = memory[("latency", id(limits))] = (limits, {})
+    latencies = kept[1]
+    if steps not in latencies:
+        latencies[steps] = operation_latency(steps, limits)
+    return latencies[steps]

@@ -53,7 +53,7 @@ def hot_partition(loads: LoadMap, bench: Bench) -> HotPartition | None:
         verdict,
         HELPS.get(verdict, ""),
         load.mean_per_s,
-        load.second_per_s,
+        loads.second_per_s(parts, load),
         loads.basis,
         parts,
         load.row,
@@ -204,17 +204,17 @@ def heat_remarks(scheme: KeyScheme, bench: Bench, loads: LoadMap, breaks: Sequen
             )
         )
     burst = loads.busiest_second()
-    if burst is not None and burst[1].second_per_s > target >= burst[1].entities_per_s:
-        out.append(_burst(burst[1], _text(*burst, bench.population), limits))
+    if burst is not None and burst[2] > target >= burst[1].entities_per_s:
+        out.append(_burst(burst[2], _text(*burst[:2], bench.population), limits))
     return out
 
 
-def _burst(load: PartitionLoad, text: str, limits: Limits) -> Remark:
+def _burst(second_per_s: float, text: str, limits: Limits) -> Remark:
     """A busiest second over the target, as a token bucket sees it: in a second it admits its allowance and the rate."""
     target, allowance = limits.partition_entities_per_s, limits.burst_s * limits.partition_entities_per_s
-    over = load.second_per_s - target
+    over = second_per_s - target
     tail = (
-        f"takes {load.second_per_s:,.0f} entities in its busiest second, {ratio(load.second_per_s / target)} its "
+        f"takes {second_per_s:,.0f} entities in its busiest second, {ratio(second_per_s / target)} its "
         f"target; throttled if the burst allowance is under {over:,.0f} entities "
         f"({allowance:,.0f} are assumed: {'it passes' if over <= allowance else 'it is throttled'})"
     )

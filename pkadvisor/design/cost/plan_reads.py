@@ -106,7 +106,7 @@ class _Kept:
 def read(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
     """Entities scanned and requests sent for each instance of a class along one plan."""
     demand, population = _seen(plan, demand, scheme, bench)
-    known = _known_of(plan, demand, scheme, bench, population).read
+    known = _known_of(plan, demand, scheme, bench, population)[0].read
     return known if known.plan.via == plan.via else replace(known, plan=plan)
 
 
@@ -115,9 +115,8 @@ def put_load(
 ) -> None:
     """Put the entities that a plan scans on the partitions that serve them; a rate for each instance."""
     demand, population = _seen(plan, demand, scheme, bench)
-    known = _known_of(plan, demand, scheme, bench, population)
+    known, small = _known_of(plan, demand, scheme, bench, population)
     if population is not bench.population or known.shares:
-        small, _ = _with_rows_met(plan, demand, scheme, population)
         whole = _Share(known.read, demand, population, np.ones(len(rate_per_s), dtype=bool))
         for each in known.shares or (whole,):
             load = LoadMap(each.population)
@@ -129,11 +128,9 @@ def put_load(
         return
     first = float(rate_per_s[0]) if len(rate_per_s) else 0.0
     if not bool((rate_per_s == first).all()):
-        small, _ = _with_rows_met(plan, demand, scheme, bench.population)
         _spread(known.read, demand, small, bench.population, loads, rate_per_s)
         return
     if known.load is None:
-        small, _ = _with_rows_met(plan, demand, scheme, bench.population)
         load = LoadMap(bench.population)
         _spread(known.read, demand, small, bench.population, load, np.ones(len(rate_per_s)))
         known.load = load.put_down()
@@ -147,7 +144,10 @@ def _seen(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     return seen_under((*key.partition, *key.row), demand, bench.population)
 
 
-def _known_of(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population) -> _Known:
+def _known_of(
+    plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench, population: Population
+) -> tuple[_Known, KeyScheme]:
+    """What was computed of a plan, and the scheme without the index rows that it neither goes through nor meets."""
     memory = _kept(population)
     small, along = _with_rows_met(plan, demand, scheme, population)
     memo = (demand.query.name, small, along.way)
@@ -157,7 +157,7 @@ def _known_of(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench,
         whole, shares = _read(along, demand, small, bench, population)
         known = _Known(whole, basis, shares)
         memory.put(memo, known)
-    return known
+    return known, small
 
 
 def _kept(population: Population) -> _Kept:
@@ -170,7 +170,7 @@ def _with_rows_met(
 ) -> tuple[KeyScheme, AccessPlan]:
     """A scheme without the index rows that a plan neither goes through nor meets, and the plan by its numbers."""
     if not scheme.index_rows:
-        return replace(scheme, pattern=""), plan
+        return KeyScheme(scheme.main, (), ""), plan
     keys = [key for key, _ in scheme.each_key()]
     met = [
         via

@@ -25,8 +25,8 @@ class PartitionLoad:
     """What one partition (or one entity) bears at its worst minute, in entities per second.
 
     ``share`` is of all load of that minute; ``row`` lies in it, None where no row at hand does. ``scanned_per_s`` is
-    the part that grows with the rows of a key; ``mean_per_s`` is on average, ``second_per_s`` in the busiest second
-    that a log shows (as ``entities_per_s`` without one).
+    the part that grows with the rows of a key; ``mean_per_s`` is on average. ``group``: the number of the partition
+    among those of its template.
     """
 
     entities_per_s: float
@@ -35,7 +35,7 @@ class PartitionLoad:
     partitions: int
     scanned_per_s: float = 0.0
     mean_per_s: float = 0.0
-    second_per_s: float = 0.0
+    group: int = 0
 
     def factor(self, limit_per_s: float) -> float:
         """Growth of the rows per key at which the limit is passed; infinite where the load does not grow with them."""
@@ -142,16 +142,25 @@ class LoadMap(PlacedLoads):
                     best = (parts, partition_load)
         return best if best is not None and math.isfinite(best[1].factor(limit_per_s)) else None
 
-    def busiest_second(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
-        """The partition that takes most in a busiest second; None where no second is known."""
-        best: tuple[tuple[Part, ...], PartitionLoad] | None = None
+    def second_per_s(self, parts: tuple[Part, ...], load: PartitionLoad) -> float:
+        """Entities that a partition takes in the busiest second that a log shows; as a minute's mean without one."""
+        seconds = np.add(*_minutes(self._loads[parts], self._schedule.seconds, np.array([load.group])))
+        in_log = self.in_seconds(parts)
+        return max(float(seconds.max(initial=load.entities_per_s)), float(in_log[load.group]) if len(in_log) else 0.0)
+
+    def busiest_second(self) -> tuple[tuple[Part, ...], PartitionLoad, float] | None:
+        """The partition that takes most in a busiest second, and how much; None where no second is known."""
+        best: tuple[tuple[Part, ...], PartitionLoad, float] | None = None
         for parts, load in self._loads.items():
             seconds, in_log = self._schedule.seconds, self.in_seconds(parts)
             both = [self._worst(load, parts, None, seconds, partitions=True)] if len(seconds) else []
             both += [self._load_of(load, parts, int(in_log.argmax()), None, partitions=True)] if len(in_log) else []
             for partition_load in both:
-                if partition_load is not None and (best is None or partition_load.second_per_s > best[1].second_per_s):
-                    best = (parts, partition_load)
+                if partition_load is None:
+                    continue
+                in_second = self.second_per_s(parts, partition_load)
+                if best is None or in_second > best[2]:
+                    best = (parts, partition_load, in_second)
         return best
 
     @remembered("seconds")
@@ -218,9 +227,6 @@ class LoadMap(PlacedLoads):
         for column, per_s in (self._elsewhere.get(parts, {}) if partitions else {}).items():
             total += schedule.peaks[minute, column] * per_s
         mean = sum(schedule.mean[column] * float(vector[top]) for (column, _), vector in load.items())
-        seconds = np.add(*_minutes(load, schedule.seconds, groups))
-        in_log = self.in_seconds(parts) if partitions else ()
-        second_in_log = float(in_log[top]) if len(in_log) else 0.0
         population, atoms = self._of(parts), atoms_of(parts)
         ids, _ = population.groups(atoms)
         rows = np.flatnonzero(ids == top)
@@ -231,7 +237,7 @@ class LoadMap(PlacedLoads):
             population.distinct(atoms),
             float(grown[minute, 0]),
             float(mean),
-            max(float(seconds.max(initial=at_peak)), second_in_log),
+            top,
         )
 
     @staticmethod

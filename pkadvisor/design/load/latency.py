@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pkadvisor.design.load.lognormal import LogNormal, at_each, quantile_of_sum, rounds
 from pkadvisor.design.load.queueing import retry_equilibrium, waiting_mean, waiting_quantile
@@ -19,8 +20,7 @@ SERVICE_CS2 = 1.0
 """Squared coefficient of variation of the service time at a partition: assumed exponential."""
 
 
-@dataclass(frozen=True, slots=True)
-class LatencyStep:
+class LatencyStep(NamedTuple):
     """Requests that are sent at once and all awaited; means per operation, so fractions are welcome.
 
     ``requests``: how many, each to a partition of its own; none where 0. ``pages``: round trips of each, one after
@@ -35,7 +35,8 @@ class LatencyStep:
     group_entities: float = 1.0
     utilisation: float = 0.0
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """ValueError where a number is out of its range."""
         for name, least in (
             ("requests", 0.0),
             ("pages", 1.0),
@@ -65,8 +66,10 @@ def operation_latency(steps: tuple[LatencyStep, ...], limits: Limits) -> Operati
     """Latency of an operation whose steps follow one another, e.g. locate, then write; without steps it is 0.
 
     Method: medians add; the distance from median to p99 adds as the root of the sum of squares, as for independent
-    steps. Exact for one step, a few per cent high for log-normal ones.
+    steps. Exact for one step, a few per cent high for log-normal ones. ValueError where a step is none.
     """
+    for step in steps:
+        step.check()
     steps = tuple(step for step in steps if step.requests > 0)
     middle = [_step_ms(0.5, step, limits) for step in steps]
     high = [_step_ms(0.99, step, limits) for step in steps]

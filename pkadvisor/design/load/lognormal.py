@@ -109,6 +109,7 @@ def at_each(p: float, n: float) -> float:
     return math.pow(p, 1 / max(1.0, n))
 
 
+@functools.lru_cache(maxsize=1024)
 def expected_maximum(trip: LogNormal, n: float) -> float:
     """The mean of the slowest of n independent trips that start at once: ∫ x dF(x)^n, n of 1 or more.
 

@@ -57,15 +57,17 @@ def plan(
     scheme: KeyScheme,
     types: Mapping[str, EdmType],
     known: Known = NOTHING_KNOWN,
+    walks: Walks | None = None,
 ) -> tuple[AccessPlan, ...]:
     """The plans through each row (main key and index rows) that could serve the class; the costing picks the cheapest.
+    ``walks``: those of these conditions under other schemes, which often have a key in common.
 
     Through a key with a period that the filter bounds there are two: the partition of each period by its whole key, and
     the range of partitions from the first to the last.
     """
     own = multi_valued(scheme)
     of_lists = replace(wanted, multi={**wanted.multi, **own}) if own else wanted
-    planner = _Planner(query, of_lists, scheme, types, known)
+    planner = _Planner(query, of_lists, scheme, types, known, {} if own or walks is None else walks)
     caller = Caller(query, wanted, scheme, types)
     rows = [via for via in range(scheme.rows_per_entity) if planner.holds_every_answer(via)]
     rows = [via for via in rows if not caller.cannot_name(via)]
@@ -107,6 +109,10 @@ def bounded(plans: tuple[AccessPlan, ...], query: QueryClass) -> tuple[AccessPla
     return tuple(p for p in plans if p.periods is None or not p.back or time_unit(p.periods.format) not in FINE_PERIODS)
 
 
+Walks = dict[tuple[object, ...], Walk]
+"""How far the same conditions reach into some keys, by all that a walk depends on beside them."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Planner:
     query: QueryClass
@@ -114,6 +120,7 @@ class _Planner:
     scheme: KeyScheme
     types: Mapping[str, EdmType]
     known: Known
+    walks: Walks
 
     def holds_every_answer(self, via: int) -> bool:
         """Whether each entity that satisfies the filter has just one row there that a request can find.
@@ -169,10 +176,7 @@ class _Planner:
         newest on until enough is found. Without ``row_choices`` the RowKey takes no choice, and the server filters."""
         key, index_row = list(self.scheme.each_key())[via]
         wanted = self.wanted
-        partition = walk(key.partition, wanted, self.types, through=periods)
-        left = FAN_OUT_MAX // max(1, product(partition.buckets))
-        of_rows = wanted if row_choices else replace(wanted, any_of={})
-        row = walk(key.row, of_rows, self.types, fan_out_max=left)
+        partition, row = self.walked(key, periods, row_choices=row_choices)
         partition = partition if self.range_atom(partition.range_part, key.partition) else partition.by_beginning()
         days = key.partition if partition.complete and periods is None else ()
         row = row if self.range_atom(row.range_part, key.row, days) else row.by_beginning()
@@ -222,6 +226,18 @@ class _Planner:
             left_out=left_out,
             top=self.query.top if ordered and not client and not own_kind else None,
         )
+
+    def walked(self, key: Key, periods: PeriodPart | None, *, row_choices: bool) -> tuple[Walk, Walk]:
+        """How far the filter reaches into the PartitionKey and into the RowKey."""
+        of_partition, walks = (key.partition, periods), self.walks
+        if of_partition not in walks:
+            walks[of_partition] = walk(key.partition, self.wanted, self.types, through=periods)
+        left = FAN_OUT_MAX // max(1, product(walks[of_partition].buckets))
+        of_row = (key.row, left, row_choices)
+        if of_row not in walks:
+            wanted = self.wanted if row_choices else replace(self.wanted, any_of={})
+            walks[of_row] = walk(key.row, wanted, self.types, fan_out_max=left)
+        return walks[of_partition], walks[of_row]
 
     def other_rows_may_match(
         self, via: int, terms: list[KeyTerm], fixed: tuple[int, int], left_out: Collection[str]

@@ -7,6 +7,7 @@ is for the application to know, and is said.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ from pkadvisor.design.keys.transforms import (
     Time,
 )
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.values import polars_type
+from pkadvisor.design.rows.values import polars_type, python_value
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 
@@ -206,6 +207,8 @@ def _broken_rows(rule: Part, target: str, source: str, population: Population) -
         return None
     frame = population.frame.head(population.rows)
     context = Context(population.types)
+    if _breaks_at_once(rule, target, source, frame, context):
+        return None
     broken: list[int] = []
     for rows in (frame.head(FIRST_LOOK), frame):
         broken = _breaking(rule, target, rows, context)
@@ -213,6 +216,19 @@ def _broken_rows(rule: Part, target: str, source: str, population: Population) -
             return None
     texts = frame.select(pl.col(source).n_unique()).item()
     return broken if texts >= DISTINCT_MIN else None
+
+
+def _breaks_at_once(rule: Part, target: str, source: str, frame: pl.DataFrame, context: Context) -> bool:
+    """Whether a rule gives other texts in more of the first rows than it may in all that are looked at first."""
+    most = max(1.0, BROKEN_SHARE * min(FIRST_LOOK, frame.height))
+    first = frame.head(2 * math.ceil(most) + 2)
+    broken = 0
+    for told, value in zip(first.get_column(target).to_list(), first.get_column(source).to_list(), strict=True):
+        if told is None or value is None:
+            continue
+        text = rule.encode({source: python_value(value, context.edm(source))}, context)
+        broken += text != Field(target).encode({target: told}, context)
+    return broken > most
 
 
 def _breaking(rule: Part, target: str, rows: pl.DataFrame, context: Context) -> list[int]:

@@ -67,7 +67,8 @@ def nearest_turning(ranking: Sequence[CostEstimate], bench: Bench, *, kept: bool
     if len(ranking) < 2:
         return None
     first, *others = ranking
-    next_best = turning(first, others[0], bench, kept=kept)
+    changed = ChangedRates(bench)
+    next_best = changed.turning(first, others[0], kept=kept)
     if next_best.turn is Turn.AHEAD:
         return next_best
     rows = len(first.scheme.index_rows)
@@ -77,7 +78,7 @@ def nearest_turning(ranking: Sequence[CostEstimate], bench: Bench, *, kept: bool
         lambda scheme: scheme.main != first.scheme.main,
     )
     numbers = {next((n for n, other in enumerate(others) if is_such(other.scheme)), 0) for is_such in unlike} - {0}
-    turns = [next_best, *(replace(turning(first, others[n], bench, kept=kept), rank=n + 2) for n in sorted(numbers))]
+    turns = [next_best, *(replace(changed.turning(first, others[n], kept=kept), rank=n + 2) for n in sorted(numbers))]
     return min(turns, key=lambda t: abs(math.log(t.flip.factor)) if t.flip else math.inf)
 
 
@@ -116,41 +117,58 @@ def turning(first: CostEstimate, second: CostEstimate, bench: Bench, *, kept: bo
 
     ``kept``: first is the scheme in place and stays as long as it is good enough.
     """
-    if not stays(first, second, kept=kept):
-        return Turning(Turn.AHEAD)
-    bench = replace(bench, reads={})
-    proof = dominance(first, second, bench)
-    if proof:
-        return Turning(Turn.DOMINATED, None, proof)
-    names = [d.query.name for d in bench.demands if d.query.rate.sustained_per_s > 0]
-    asked: dict[tuple[str, float], bool] = {}
+    return ChangedRates(bench).turning(first, second, kept=kept)
 
-    def turned(name: str, factor: float) -> bool:
-        if (name, factor) not in asked:
-            changed = with_rate(bench, name, factor)
-            asked[name, factor] = not stays(again(first, changed), again(second, changed), kept=kept)
-        return asked[name, factor]
 
-    inner = 1.0
-    for level in LEVELS:
-        turning_rates = [(n, sign) for n in names for sign in (1, -1) if turned(n, level**sign)]
-        best: tuple[float, str, float] | None = None
-        for name, sign in turning_rates:
-            if best is not None and not turned(name, best[0] ** sign):
-                continue  # it needs more than the best so far
-            outer = level if best is None else best[0]
-            reach = _narrowed(lambda size, n=name, s=sign: turned(n, size**s), inner, outer)
-            if best is None or reach < best[0]:
-                best = (reach, name, reach**sign)
-        if best is not None:
-            _, name, exact = best
-            factor = next((f for f in (_away(exact, n) for n in DIGITS) if turned(name, f)), exact)
-            changed = with_rate(bench, name, factor)
-            rate = next(d.query.rate.mean_per_s for d in changed.demands if d.query.name == name)
-            goal = loss(again(first, changed), again(second, changed)).goal
-            return Turning(Turn.FLIPS, Flip(name, factor, rate, goal), tried=len(asked))
-        inner = level
-    return Turning(Turn.NONE, tried=len(asked))
+class ChangedRates:
+    """What schemes cost when one rate changes: each scheme is priced once at each change, whatever it is compared
+    with."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = replace(bench, reads={})
+        self._priced: dict[tuple[int, str, float], tuple[CostEstimate, CostEstimate]] = {}
+
+    def _again(self, estimate: CostEstimate, name: str, factor: float) -> CostEstimate:
+        memo = (id(estimate), name, factor)
+        if memo not in self._priced:  # with the estimate itself, so that its number is not given to another
+            self._priced[memo] = (estimate, again(estimate, with_rate(self._bench, name, factor)))
+        return self._priced[memo][1]
+
+    def turning(self, first: CostEstimate, second: CostEstimate, *, kept: bool = False) -> Turning:
+        """As the function ``turning``."""
+        if not stays(first, second, kept=kept):
+            return Turning(Turn.AHEAD)
+        proof = dominance(first, second, self._bench)
+        if proof:
+            return Turning(Turn.DOMINATED, None, proof)
+        demands = {d.query.name: d for d in self._bench.demands if d.query.rate.sustained_per_s > 0}
+        asked: dict[tuple[str, float], bool] = {}
+
+        def turned(name: str, factor: float) -> bool:
+            if (name, factor) not in asked:
+                pair = self._again(first, name, factor), self._again(second, name, factor)
+                asked[name, factor] = not stays(*pair, kept=kept)
+            return asked[name, factor]
+
+        inner = 1.0
+        for level in LEVELS:
+            turning_rates = [(n, sign) for n in demands for sign in (1, -1) if turned(n, level**sign)]
+            best: tuple[float, str, float] | None = None
+            for name, sign in turning_rates:
+                if best is not None and not turned(name, best[0] ** sign):
+                    continue  # it needs more than the best so far
+                outer = level if best is None else best[0]
+                reach = _narrowed(lambda size, n=name, s=sign: turned(n, size**s), inner, outer)
+                if best is None or reach < best[0]:
+                    best = (reach, name, reach**sign)
+            if best is not None:
+                _, name, exact = best
+                factor = next((f for f in (_away(exact, n) for n in DIGITS) if turned(name, f)), exact)
+                rate_per_s = _times(demands[name].query.rate, factor).mean_per_s
+                goal = loss(self._again(first, name, factor), self._again(second, name, factor)).goal
+                return Turning(Turn.FLIPS, Flip(name, factor, rate_per_s, goal), tried=len(asked))
+            inner = level
+        return Turning(Turn.NONE, tried=len(asked))
 
 
 def _narrowed(turned: object, inner: float, outer: float) -> float:
