@@ -28,6 +28,14 @@ _copies: dict[tuple[int, int], Path | OSError] = {}
 """What pipes gave, or why they gave nothing: nobody waits for the same writer twice."""
 
 
+def exists(path: Path) -> bool:
+    """Whether there is something of a name; False for a name that no file can have, or that may not be looked at."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def ordinary(path: str | Path) -> Path:
     """The file itself, or the copy of what a pipe gives; a directory as it is, for whoever opens it refuses it.
 

@@ -32,3 +32,8 @@ def finalized(z: U64) -> U64:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(_FIRST)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(_SECOND)
     return z ^ (z >> np.uint64(31))
+
+
+def mixed_words(values: U64) -> U64:
+    """One step of SplitMix64 from each word: a bijection whose results look random."""
+    return finalized(values + np.uint64(GAMMA))

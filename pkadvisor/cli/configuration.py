@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pkadvisor.cli.settings import PYPROJECT, Settings, exists, shown_path
+from pkadvisor.cli.settings import PYPROJECT, Settings, shown_path
 from pkadvisor.errors import UsageError
+from pkadvisor.files import exists
 
 if TYPE_CHECKING:
     from pkadvisor.cli.shared import InputOptions, Shared

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.files import exists
 
 if TYPE_CHECKING:
     from pkadvisor.review.gate.suppressions import ConfiguredSuppression
@@ -104,10 +105,3 @@ def shown_path(path: Path | str) -> str:
         return os.path.relpath(path)
     except ValueError:  # another drive
         return str(path)
-
-
-def exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False

@@ -230,13 +230,13 @@ def _format(node: Filter, braces: bool) -> str:
 def _format_operand(operand: Operand, braces: bool) -> str:
     if isinstance(operand, Literal):
         text = format_literal(operand)
-        return _braced(text) if braces and operand.type is EdmType.STRING else text
+        return braced(text) if braces and operand.type is EdmType.STRING else text
     offset = _format_offset(operand)
     match operand.type:
         case None:
             return f"{{{operand.name}{offset}}}"
         case EdmType.STRING:
-            prefix, suffix = (_braced(t.replace("'", "''")) for t in (operand.prefix, operand.suffix))
+            prefix, suffix = (braced(t.replace("'", "''")) for t in (operand.prefix, operand.suffix))
             return f"'{prefix}{{{operand.name}}}{suffix}'"
         case EdmType.DATETIME:
             return f"datetime'{{{operand.name}{offset}}}'"
@@ -250,7 +250,8 @@ def _format_operand(operand: Operand, braces: bool) -> str:
             return f"{{{operand.name}{offset}:{operand.type}}}"
 
 
-def _braced(text: str) -> str:
+def braced(text: str) -> str:
+    """Text as it stands in a template: its braces doubled."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

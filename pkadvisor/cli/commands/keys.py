@@ -37,10 +37,11 @@ def keys(
 
     with listen(shared) as progress:
         document = possible_keys(request, progress)
-    from pkadvisor.report.text.keys_page import dump, render_keys
+    from pkadvisor.report.text.keys_page import render_keys
+    from pkadvisor.report.text.page import ascii_json
 
     if shared.format is Format.json:
-        write_bytes(redact_result(dump(document)).encode())
+        write_bytes(redact_result(ascii_json(document)).encode())
         return
     write_text(text_page(render_keys, document, shared, True).decode())
     files = shlex.join(inputs.data)

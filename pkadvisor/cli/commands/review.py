@@ -19,9 +19,10 @@ from pkadvisor.cli.console import say, say_error
 from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files, load_sample, nearby, path_text
 from pkadvisor.cli.output import size_text, write_whole
 from pkadvisor.cli.paging import Paging
-from pkadvisor.cli.settings import Settings, exists
+from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, unfold
 from pkadvisor.errors import AdvisorError, UsageError
+from pkadvisor.files import exists
 
 if TYPE_CHECKING:
     from pkadvisor.documents.review import ReviewDocument

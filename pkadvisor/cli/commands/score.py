@@ -116,9 +116,9 @@ def page_of_scores(
 
 def json_of_keys(document: Any, shared: Shared, on_terminal: bool) -> bytes:
     """A score card or a comparison as JSON."""
-    from pkadvisor.report.text.score_page import dump
+    from pkadvisor.report.text.page import ascii_json
 
-    return redact_result(dump(document)).encode()
+    return redact_result(ascii_json(document)).encode()
 
 
 RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.text: page_of_scores, ResultFormat.json: json_of_keys}

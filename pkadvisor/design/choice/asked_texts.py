@@ -20,6 +20,7 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_rows
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
+from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Operation
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
@@ -252,12 +253,12 @@ def _several_notes(demand: Demand, best: CostEstimate, ground: Proposer) -> Iter
         )
         more = demand.query.rate.mean_per_s * (cost.requests - now.requests) + writes * cost.rows
         row = each_row(demand, several, best.scheme, ground)
-        change = f"{'+' if more > 0 else '−'}{_amount(abs(more))} requests/s in all"
+        change = f"{'+' if more > 0 else '−'}{amount(abs(more))} requests/s in all"
         change = change if abs(more) > 1e-9 else "as many requests/s in all"
         yield (
             f"{name} holds several values, and {demand.query.name} {asks}: an index row {row} would find entities by "
-            f"one value, {_amount(cost.read)} read in {_amount(cost.requests)} requests "
-            f"(now {_amount(now.entities_read)} in {_amount(now.requests)}); an entity has {_amount(cost.rows)} such "
+            f"one value, {amount(cost.read)} read in {amount(cost.requests)} requests "
+            f"(now {amount(now.entities_read)} in {amount(now.requests)}); an entity has {amount(cost.rows)} such "
             f"rows, each written by a request of its own: {change}"
         )
 
@@ -270,7 +271,7 @@ def _one_of_note(demand: Demand, population: Population) -> Iterator[str]:
     if _declared(demand, demand.of_values.conditions.equal.get(part.property), population):
         each = list_rows(part, population).population.rows / max(1, population.rows)
         yield (
-            f"{part.property} holds {_amount(each)} values on average, and {demand.query.name} is taken to ask "
+            f"{part.property} holds {amount(each)} values on average, and {demand.query.name} is taken to ask "
             f"for one of them, for each of each entity alike; an index row with {part} is as many rows"
         )
 
@@ -283,7 +284,3 @@ def text_notes(best: CostEstimate, ground: Proposer) -> list[str]:
         out += _several_notes(demand, best, ground)
         out += _case_notes(demand, ground.bench.population)
     return list(dict.fromkeys(out))
-
-
-def _amount(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -25,6 +25,7 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_part
 from pkadvisor.documents.explanation import ExplanationCounts
 from pkadvisor.errors import UsageError
+from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.table.edm import Literal as Constant
@@ -215,12 +216,8 @@ def _summary(plan: AccessPlan, counts: ExplanationCounts | None) -> str:
     if plan.several:
         text += " in several requests"
     if counts is not None:
-        text += f": reads {_amount(counts.entities_read)} in {_amount(counts.requests)} requests"
+        text += f": reads {amount(counts.entities_read)} in {amount(counts.requests)} requests"
     return text
-
-
-def _amount(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _why(

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from pkadvisor.design.choice.sections import declared_keys
 from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
-from pkadvisor.design.keys.scheme import Key, key_expression
+from pkadvisor.design.keys.scheme import Key, fixed_letters, key_expression
 from pkadvisor.design.keys.template import languages_of
 from pkadvisor.design.keys.transforms.languages import Language, may_meet
 from pkadvisor.lazy import pl
@@ -39,13 +39,9 @@ class _KeyedTable:
             made = made & (pl.col(name) == key_expression(parts, self.types))
         fits_key = made.fill_null(value=False) if set(self.key.properties) <= set(columns) else pl.lit(value=False)
         for index in self.index_rows:
-            if _fixed(index) > _fixed(self.key) or set(self.key.properties) <= set(columns):
+            if fixed_letters(index) > fixed_letters(self.key) or set(self.key.properties) <= set(columns):
                 keep = keep & (~fits(index, self.types) | fits_key)
         return keep
-
-
-def _fixed(key: Key) -> int:
-    return sum(len(part.constant or "") for part in (*key.partition, *key.row))
 
 
 def with_key_data(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> tuple[Dataset, ...]:

@@ -11,7 +11,7 @@ from pkadvisor.design.draft.over_columns import key_over_columns
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
 from pkadvisor.design.keys.infer.proof import Proof
 from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
-from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.scheme import Key, KeyScheme, fixed_letters
 from pkadvisor.design.keys.transforms import Field, Part
 from pkadvisor.design.rows.logged.requests import reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import names_keys
@@ -168,7 +168,7 @@ def _kinds(
         replace(_kind(s if rows else _with_plain_periods(s, pairs, frame), frame, taken, len(own) > 1), index_rows=rows)
         for s, rows in own
     ]
-    kinds.sort(key=lambda k: -_fixed(k.key))
+    kinds.sort(key=lambda k: -fixed_letters(k.key))
     return tuple(_with_empty_columns(kinds, frame) if len(kinds) > 1 else kinds), inference.rows - exact
 
 
@@ -203,11 +203,6 @@ def _rare(shape: KeyShape) -> bool:
     begins = next(iter(shape.key.row), None)
     word = (begins.constant or "").rstrip("|;:_!$&^=+*-") if begins is not None else ""
     return shape.explained >= ROWS_MIN and len(word) > 1 and word.isalpha()
-
-
-def _fixed(key: Key) -> int:
-    """The letters of fixed text: rows are of the kind that fixes most."""
-    return sum(len(part.constant or "") for part in (*key.partition, *key.row))
 
 
 def _kind(shape: KeyShape, frame: pl.DataFrame, taken: set[str], several: bool) -> DraftKind:

@@ -27,6 +27,7 @@ from pkadvisor.design.keys.transforms import (
     PeriodPart,
 )
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType
+from pkadvisor.table.filters import braced
 from pkadvisor.table.odata import Comparison, Operator, Parameter, bind, format_filter
 from pkadvisor.table.odata import Literal as Constant
 
@@ -152,7 +153,7 @@ class Hole:
         """The hole as printed: filled where every operand is a constant, else with the names of what fills it."""
         constants = {n: o for n, o in self.operands if isinstance(o, Constant)}
         if len(constants) == len(self.operands):
-            return braces(self.fill({}, types))
+            return braced(self.fill({}, types))
         # A constant beside parameters is printed as its property: quoted text in a function separates, and its
         # characters are escaped in the values of the others.
         return str(self.part.renamed({n: n if n in constants else operand_text(o) for n, o in self.operands}))
@@ -238,7 +239,7 @@ class KeyText:
             end = piece.constant_outside(types) if isinstance(piece, Hole) else ""
             if end:
                 return "".join([*out, end])
-            out.append(braces(piece) if isinstance(piece, str) else piece.template(types))
+            out.append(braced(piece) if isinstance(piece, str) else piece.template(types))
         return "".join(out)
 
     def fill(self, filling: Filling, types: Mapping[str, EdmType]) -> str:
@@ -275,11 +276,6 @@ def above(character: str) -> str:
     if 0xD800 <= code <= 0xDFFF:  # half of a pair is no text: the least pair
         return "\U00010000"
     return "\ue000" if code > 0x10FFFF else chr(code)
-
-
-def braces(text: str) -> str:
-    """Literal text in template form."""
-    return text.replace("{", "{{").replace("}", "}}")
 
 
 def operand_text(operand: Operand | Choice) -> str:

@@ -157,6 +157,11 @@ def isolating_lead(parts: tuple[Part, ...], name: str) -> tuple[Part, ...] | Non
     return None
 
 
+def fixed_letters(key: Key) -> int:
+    """How many letters of fixed text a key has: rows are of the kind that fixes most."""
+    return sum(len(part.constant or "") for part in (*key.partition, *key.row))
+
+
 def leading_text(parts: tuple[Part, ...]) -> str:
     """The constant text that a key begins with; empty where it begins with an entity's."""
     return (parts[0].constant or "") if parts else ""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from pkadvisor.lazy import U64, np, pl, special
 from pkadvisor.observe.data.dataset import Dataset
-from pkadvisor.splitmix import GAMMA, finalized
+from pkadvisor.splitmix import GAMMA, mixed_words
 
 K = 32_768
 
@@ -82,7 +82,7 @@ class SketchFold:
             for name in names:
                 if name not in hashed:
                     hashed[name] = batch.select(self.columns[name].alias("v")).to_series().hash(7).to_numpy()
-                mixed = _mix(mixed ^ hashed[name])
+                mixed = mixed_words(mixed ^ hashed[name])
             self._kept[place] = _kept(self._kept[place], mixed)
 
     def result(self) -> tuple[KeySketch, ...]:
@@ -109,11 +109,6 @@ def _distinct(hashes: U64) -> U64:
     first = np.ones(len(ordered), dtype=bool)
     first[1:] = ordered[1:] != ordered[:-1]
     return ordered[first]
-
-
-def _mix(values: U64) -> U64:
-    """SplitMix64: each bit so far moves every bit of the next, so that order matters and pairs do not cancel."""
-    return finalized(values + np.uint64(GAMMA))
 
 
 def distinct_of(

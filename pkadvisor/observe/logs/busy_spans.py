@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from pkadvisor.lazy import np, pl
 from pkadvisor.observe.logs.frame import Routes
-from pkadvisor.observe.logs.traffic_parts import compact, counted, mixed
+from pkadvisor.observe.logs.traffic_parts import compact, counted
 from pkadvisor.observe.logs.traffic_samples import sample_frame
 from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, BusyRequests, span_of
+from pkadvisor.splitmix import mixed_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class BusySpans:
         if frame["pk"].null_count():
             other = frame["filter"].hash(0) ^ frame["params"].hash(1)
             own = np.where(frame["pk"].is_null().to_numpy(), other.to_numpy(), own)
-        keys = own[rows] ^ mixed(place.astype(np.uint64))
+        keys = own[rows] ^ mixed_words(place.astype(np.uint64))
         tables = np.flatnonzero(np.bincount(place >> _BITS)).tolist()
         least = max(1, min(self._least_of_keys.get(table, 0) for table in tables))
         in_order = np.sort(keys)

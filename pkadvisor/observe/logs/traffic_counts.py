@@ -11,8 +11,9 @@ from pkadvisor.observe.logs.frame import Op, Route, Routes
 from pkadvisor.observe.logs.seen_window import SeenWindow
 from pkadvisor.observe.logs.traffic import LogWindow
 from pkadvisor.observe.logs.traffic_groups import GroupFold
-from pkadvisor.observe.logs.traffic_parts import BottomK, HeavyHitters, Seconds, mixed, text_hashes
+from pkadvisor.observe.logs.traffic_parts import BottomK, HeavyHitters, Seconds, text_hashes
 from pkadvisor.observe.logs.traffic_retries import Repeats
+from pkadvisor.splitmix import mixed_words
 
 
 @dataclass(slots=True)
@@ -225,9 +226,11 @@ class TrafficCounts:
         requests = text_hashes(frame["request_id"])
         nameless = (frame["request_id"].is_null() | (frame["request_id"] == "")).to_numpy()
         if nameless.any():
-            requests[nameless] = mixed(frame["ordinal"].to_numpy()[nameless].astype(np.uint64) ^ np.uint64(1 << 63))
+            requests[nameless] = mixed_words(
+                frame["ordinal"].to_numpy()[nameless].astype(np.uint64) ^ np.uint64(1 << 63)
+            )
         number = frame["op_number"].fill_null(0).to_numpy().astype(np.uint64)
-        return requests, mixed(requests ^ (number << np.uint64(32)))
+        return requests, mixed_words(requests ^ (number << np.uint64(32)))
 
     def _first_records(self, records: Any, hour: int, at: Any, timed: Any) -> Any:
         """Which records come for the first time."""

@@ -9,14 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from pkadvisor.lazy import U64, Bools, Ints, NDArray, np, pl
-from pkadvisor.splitmix import GAMMA, finalized
+from pkadvisor.splitmix import mixed_words
 
 _WORDS_BYTES: Final = 40
-
-
-def mixed(values: U64) -> U64:
-    """A bijection of 64-bit words whose results look random: one step of SplitMix64 from each."""
-    return finalized(values + np.uint64(GAMMA))
 
 
 def text_hashes(texts: pl.Series) -> U64:
@@ -42,7 +37,7 @@ def text_hashes(texts: pl.Series) -> U64:
         hashes = np.full(len(part), length, dtype=np.uint64)
         for at in places:
             word = np.ndarray((len(part),), dtype="<u8", buffer=table, offset=at, strides=(length,))
-            hashes = mixed(hashes ^ word)
+            hashes = mixed_words(hashes ^ word)
         if mine is None:
             return hashes
         hashed[mine.to_numpy()] = hashes

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from pkadvisor.lazy import np, pl
 from pkadvisor.observe.logs.seen_window import SeenWindow
-from pkadvisor.observe.logs.traffic_parts import among, mixed, text_hashes
+from pkadvisor.observe.logs.traffic_parts import among, text_hashes
+from pkadvisor.splitmix import mixed_words
 
 SKEW_US: Final = 60_000_000
 """The clocks of two writers of a log are at most so far apart for an attempt and its retry to be known as one."""
@@ -70,15 +71,15 @@ class Repeats:
         span = frame["at_us"].fill_null(0).to_numpy() // SKEW_US
         if len(asked):
             self._shortened |= self._answered.shortened
-            here = mixed(identity[went] ^ span[went].astype(np.uint64))
+            here = mixed_words(identity[went] ^ span[went].astype(np.uint64))
             for away in (-1, 0, 1):
-                sought = mixed(identity[asked] ^ (span[asked] + away).astype(np.uint64))
+                sought = mixed_words(identity[asked] ^ (span[asked] + away).astype(np.uint64))
                 earlier = self._answered.contains(sought)
                 for place in np.flatnonzero(~earlier & among(sought, here)).tolist():
                     # In one piece of a log its order tells: only what stands above is earlier.
                     earlier[place] = bool((went[here == sought[place]] < asked[place]).any())
                 behind[asked] |= earlier
-        self._answered.add(np.sort(mixed(identity[went] ^ span[went].astype(np.uint64))), hour)
+        self._answered.add(np.sort(mixed_words(identity[went] ^ span[went].astype(np.uint64))), hour)
         return behind
 
     def _nameless_retries(self, frame: pl.DataFrame, code: Any, throttled: Any, nameless: Any, retry: Any) -> None:
@@ -87,7 +88,7 @@ class Repeats:
         some = frame.select("pk", "rk", "filter")[rows]
         identity = text_hashes(
             some.select(pl.concat_str(pl.all().fill_null("\x01"), separator="\0").alias("t"))["t"]
-        ) ^ mixed(code[rows].astype(np.uint64))
+        ) ^ mixed_words(code[rows].astype(np.uint64))
         waiting = self._nameless
         concerned = np.isin(identity, np.unique(identity[throttled[rows]]))
         if waiting:
@@ -114,7 +115,7 @@ def _attempts(frame: pl.DataFrame, code: Any) -> tuple[Any, Any]:
     known = (client.is_not_null() & (client != "")).fill_null(False).to_numpy()
     number = frame["op_number"].fill_null(0).to_numpy().astype(np.uint64)
     # Only equality within this run matters here, so the machine's own hash will do.
-    identity = mixed(client.hash(0).to_numpy() ^ (code.astype(np.uint64) << np.uint64(40)) ^ number)
+    identity = mixed_words(client.hash(0).to_numpy() ^ (code.astype(np.uint64) << np.uint64(40)) ^ number)
     for name in ("pk", "rk", "filter"):
-        identity = mixed(identity ^ frame[name].hash(0).to_numpy())
+        identity = mixed_words(identity ^ frame[name].hash(0).to_numpy())
     return known, identity

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from msgspec import to_builtins
 
 from pkadvisor.documents.explanation import (
@@ -15,7 +13,7 @@ from pkadvisor.documents.explanation import (
     ExplanationShape,
 )
 from pkadvisor.numbers import amount, plural
-from pkadvisor.report.text.page import Page
+from pkadvisor.report.text.page import Page, ascii_json
 from pkadvisor.report.text.scheme_page import write_scheme
 
 
@@ -37,7 +35,7 @@ def render_explanation(explanation: Explanation, *, width: int, color: bool, asc
 def dump_explanation(document: Explanation) -> str:
     """The document as JSON, keys in the order in which they are read."""
     head = {"document": document.document, "schema_version": document.schema_version}
-    return json.dumps(head | to_builtins(document), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    return ascii_json(head | to_builtins(document))
 
 
 def _query(page: Page, document: ExplanationQuery) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
-from msgspec import to_builtins
-
 from pkadvisor.documents.keys import KeysDocument, KeysTable
 from pkadvisor.numbers import percent
 from pkadvisor.report.text.page import Page
@@ -19,11 +15,6 @@ def render_keys(document: KeysDocument, *, width: int, color: bool, ascii_only: 
     for table in document.tables:
         _table(page, table)
     return "\n".join(page.lines).rstrip("\n") + "\n"
-
-
-def dump(document: KeysDocument) -> str:
-    """The document as JSON, keys in the order in which they are read."""
-    return json.dumps(to_builtins(document), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def _table(page: Page, table: KeysTable) -> None:

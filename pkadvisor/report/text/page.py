@@ -6,7 +6,11 @@ page's own colour codes.
 
 from __future__ import annotations
 
+import json
 import textwrap
+from typing import Any
+
+from msgspec import to_builtins
 
 from pkadvisor.report.escapes import clean, fold
 
@@ -68,3 +72,8 @@ class Page:
         pieces = fold(self.exact(text), room) or [""]
         self.lines.append((head + pieces[0]).rstrip())
         self.lines += [" " * len(head) + piece for piece in pieces[1:]]
+
+
+def ascii_json(document: Any) -> str:
+    """A document as JSON of ASCII alone, keys in the order in which they are read."""
+    return json.dumps(to_builtins(document), indent=2, ensure_ascii=True, allow_nan=False) + "\n"

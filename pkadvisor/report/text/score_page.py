@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-from msgspec import to_builtins
-
 from pkadvisor.documents.score import ScoreDocument, ScoreScheme, ScoreTable
 from pkadvisor.numbers import amount, percent, rate
 from pkadvisor.report.summary.figures import by_load, figures_of, first_break
@@ -59,11 +54,6 @@ def _first_screen(page: Page, table: ScoreTable, card: ScoreScheme) -> None:
         page.lines += figure_lines(page, [(card.label, figures_of(scheme, target))])
     for label, text in score_sentences(table, card):
         page.lines += sentence_lines(page, f"{label}:", text)
-
-
-def dump(document: Any) -> str:
-    """The document as JSON, keys in the order in which they are read."""
-    return json.dumps(to_builtins(document), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def _details(page: Page, table: ScoreTable, card: ScoreScheme) -> None:

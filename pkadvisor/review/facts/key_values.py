@@ -84,10 +84,13 @@ def _escaped(subject: Subject) -> dict[str, int] | None:
     return {part: count for part, count in counts.items() if count}
 
 
+def _most(counts: dict[str, int] | None) -> float | None:
+    return None if counts is None else float(max(counts.values(), default=0))
+
+
 def entities_escaped(subject: Subject) -> float | None:
     """Entities at hand with a value in this key that holds a forbidden character: the most of any part."""
-    counts = _escaped(subject)
-    return None if counts is None else float(max(counts.values(), default=0))
+    return _most(_escaped(subject))
 
 
 def escaped_parts(subject: Subject) -> tuple[str, ...] | None:
@@ -128,8 +131,7 @@ def separator_before_end(subject: Subject) -> bool | None:
 
 
 def entities_with_separator(subject: Subject) -> float | None:
-    counts = _separated(subject)
-    return None if counts is None else float(max(counts.values(), default=0))
+    return _most(_separated(subject))
 
 
 # --- uniqueness -------------------------------------------------------------------------------------------------------

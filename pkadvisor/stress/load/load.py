@@ -59,6 +59,14 @@ class Load(Protocol):
         """All requests, each time the same; a batch spans at most a second or so, and none is ever empty."""
 
 
+def arrivals_of(load: Load) -> Iterator[tuple[int, int, int, int]]:
+    """Number, moment, class and parameters of each request of a load."""
+    for batch in load.batches():
+        columns = (batch.at_ns.tolist(), batch.classes.tolist(), batch.instances.tolist())
+        for place, (at_ns, class_number, instance) in enumerate(zip(*columns, strict=True)):
+            yield batch.first + place, at_ns, class_number, instance
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassLoad:
     """One class: its rate over time, how irregular it is, and the weights of its parameters (none below 0)."""

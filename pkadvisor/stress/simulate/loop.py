@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pkadvisor.engine.capacity.capacity import Capacity
-from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.load.load import Load, arrivals_of
 from pkadvisor.stress.placement.run_result import RunResult
 from pkadvisor.stress.placement.stamp_map import StampMap
 from pkadvisor.stress.requests.retry import RetryPolicy
@@ -28,7 +26,7 @@ def run_loop(
     that of ``policy``.
     """
     course = Course(scripts, capacity, stamp_map, policy, load.duration_ns, trace=trace)
-    arrivals = _arrivals(load)
+    arrivals = arrivals_of(load)
     arrival = next(arrivals, None)
     while arrival is not None or course.due_ns is not None:
         due_ns = course.due_ns
@@ -43,11 +41,3 @@ def run_loop(
     course.come_to(load.duration_ns - 1)
     course.check()
     return course.recorder.result(course.events)
-
-
-def _arrivals(load: Load) -> Iterator[tuple[int, int, int, int]]:
-    """Number, moment, class and parameters of each request."""
-    for batch in load.batches():
-        columns = (batch.at_ns.tolist(), batch.classes.tolist(), batch.instances.tolist())
-        for place, (at_ns, class_number, instance) in enumerate(zip(*columns, strict=True)):
-            yield batch.first + place, at_ns, class_number, instance

@@ -13,7 +13,7 @@ from pkadvisor.engine.capacity.capacity import Bound, Capacity
 from pkadvisor.engine.capacity.service_times import ServiceTimes
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.limits import Limits
-from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.load.load import Load, arrivals_of
 from pkadvisor.stress.placement.run_result import ClassCounts, RunResult
 from pkadvisor.stress.requests.retry import RETRIES, RetryPolicy
 from pkadvisor.stress.requests.scripts import KeySpace
@@ -21,7 +21,7 @@ from pkadvisor.stress.requests.steps import step_of
 from pkadvisor.stress.simulate.measures import nominal_ns
 from pkadvisor.stress.simulate.recorder import Recorder
 from pkadvisor.stress.store.auditor import Auditor
-from pkadvisor.stress.store.store_requests import TURNED_AWAY, Sends, StoreRequests, arrivals_of
+from pkadvisor.stress.store.store_requests import TURNED_AWAY, Sends, StoreRequests
 from pkadvisor.table.store import Operation, Outcome, TableStore
 
 READ_PER_OPERATION = 100

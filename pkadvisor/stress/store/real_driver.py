@@ -20,14 +20,14 @@ from typing import NamedTuple
 
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.limits import Limits
-from pkadvisor.stress.load.load import Load
+from pkadvisor.stress.load.load import Load, arrivals_of
 from pkadvisor.stress.placement.run_result import RunResult
 from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.requests.scripts import KeySpace, Step
 from pkadvisor.stress.requests.steps import step_of
 from pkadvisor.stress.simulate.recorder import Recorder
 from pkadvisor.stress.store.auditor import Auditor, AuditTicket
-from pkadvisor.stress.store.store_requests import TURNED_AWAY, Due, Sends, StoreRequests, arrivals_of
+from pkadvisor.stress.store.store_requests import TURNED_AWAY, Due, Sends, StoreRequests
 from pkadvisor.table.store import Operation, Outcome, TableStore
 
 SECOND = 1_000_000_000

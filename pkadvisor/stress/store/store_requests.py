@@ -10,11 +10,10 @@ The course is that of ``pkadvisor.stress``. It reads no clock and asks no store:
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from pkadvisor.stress.load.load import Load
 from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.simulate.recorder import Recorder
 from pkadvisor.table.store import Operation, Outcome
@@ -153,11 +152,3 @@ class StoreRequests:
         flight.sent_ns, flight.pending, flight.ready_ns, flight.answered_ns = at_ns, len(operations), at_ns, at_ns
         for place in range(len(operations)):
             heapq.heappush(self._due, (at_ns, number, flight.stage, flight.first + place, 1))
-
-
-def arrivals_of(load: Load) -> Iterator[tuple[int, int, int, int]]:
-    """Number, moment, class and parameters of each request of a load."""
-    for batch in load.batches():
-        columns = (batch.at_ns.tolist(), batch.classes.tolist(), batch.instances.tolist())
-        for place, (at_ns, class_number, instance) in enumerate(zip(*columns, strict=True)):
-            yield batch.first + place, at_ns, class_number, instance

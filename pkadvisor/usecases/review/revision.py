@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
+from pkadvisor.files import exists
 
 if TYPE_CHECKING:
     import subprocess
@@ -57,7 +58,7 @@ class Revision:
         """Whether a file lies in a git repository that has this commit; UsageError where only git could tell and
         cannot be asked."""
         here = Path(path).absolute().parent
-        if not any(_is_there(folder / ".git") for folder in (here, *here.parents)):
+        if not any(exists(folder / ".git") for folder in (here, *here.parents)):
             return False
         while not here.is_dir():
             here = here.parent
@@ -100,13 +101,6 @@ class Revision:
         if self.ref.startswith("-") or _git(folder, *arguments).returncode:
             fix = "fetch it first; in a pipeline check out the whole history (fetch-depth: 0)"
             raise UsageError(f"git knows no commit '{self.ref[:100]}'", where=_OPTION, fix=fix)
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:

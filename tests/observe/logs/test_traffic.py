@@ -20,6 +20,7 @@ from pkadvisor.observe.logs.frame import Op, ReadOptions
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.observe.logs.traffic import LogWindow, TableTraffic, Traffic
 from pkadvisor.observe.workload import Basis
+from pkadvisor.splitmix import mixed_words
 
 DATA = Path(__file__).parents[1] / "logs" / "data"
 URL = "https://acct.table.core.windows.net:443"
@@ -331,11 +332,11 @@ def test_a_window_holds_exactly_the_hashes_of_this_hour_and_the_one_before(
         hour += step
         hashes = np.unique(np.array(values, dtype=np.uint64))
         # Raw small numbers share one byte of the table, mixed ones do not: both have to be right.
-        hashes = np.sort(hashes if len(values) % 2 else traffic_parts.mixed(hashes))
+        hashes = np.sort(hashes if len(values) % 2 else mixed_words(hashes))
         window.add(hashes, hour)
         model = [(at, held) for at, held in [*model, (hour, set(hashes.tolist()))] if at >= hour - 1]
         asked = np.arange(0, 401, dtype=np.uint64)
-        asked = np.concatenate([asked, traffic_parts.mixed(asked)])[::-1]
+        asked = np.concatenate([asked, mixed_words(asked)])[::-1]
         known = set().union(*(held for _, held in model))
         assert window.contains(asked).tolist() == [value in known for value in asked.tolist()]
     assert not window.shortened

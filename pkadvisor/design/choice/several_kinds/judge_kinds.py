@@ -12,7 +12,7 @@ from pkadvisor.design.choice.several_kinds.arrange import arrange
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, Bond, KindPool, bonds_of, bound, kind_labels
 from pkadvisor.design.choice.shared import entities_of
 from pkadvisor.design.choice.verify import VERIFY_ROUNDS, learn, readable
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Literal, Part
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.shared_keys import Entities, shared_key
@@ -29,20 +29,15 @@ ONE_SET = 1.5
 # Labels: the fixed texts that keys begin with, which tell rows of several kinds apart.
 
 
-def label_of(parts: tuple[Part, ...]) -> str:
-    """The fixed text that every key of a template begins with; empty where there is none."""
-    return (parts[0].constant or "") if parts else ""
-
-
 def with_label(parts: tuple[Part, ...], label: str) -> tuple[Part, ...]:
     """A template with a label before all that it begins with."""
-    first = label_of(parts)
+    first = leading_text(parts)
     return (Literal(label + first), *(parts[1:] if first else parts))
 
 
 def begin_apart(one: tuple[Part, ...], other: tuple[Part, ...]) -> bool:
     """Whether both begin with texts of which neither begins the other: a range over the one leaves out the other."""
-    texts = (label_of(one), label_of(other))
+    texts = (leading_text(one), leading_text(other))
     return all(texts) and not texts[0].startswith(texts[1]) and not texts[1].startswith(texts[0])
 
 
@@ -121,7 +116,7 @@ def _can_have(
 ) -> bool:
     """Whether a row may get the label of its kind: it is no kept one, and has none yet."""
     key = [key for key, _ in schemes[kind].each_key()][number]
-    return kind not in unchanged and not label_of(key.row).startswith(labels[kind])
+    return kind not in unchanged and not leading_text(key.row).startswith(labels[kind])
 
 
 def _with_label(scheme: KeyScheme, number: int, label: str) -> KeyScheme:
