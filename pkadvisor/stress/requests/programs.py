@@ -29,13 +29,12 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import Transaction
-from pkadvisor.stress.requests.asked_values import values_asked
+from pkadvisor.stress.requests.asked_values import AskedValue, parameters_asked, values_asked
 from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, start_after
 from pkadvisor.stress.requests.program_reads import Reader, Stages, in_rounds, properties_of, target_of
 from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, changed_together, inserted
 from pkadvisor.stress.requests.rows import Placed, Properties, entities_of, rows_of, stored_entities
 from pkadvisor.table.edm import Literal
-from pkadvisor.table.odata import parameters
 from pkadvisor.table.store import Entity, Key
 
 __all__ = ["ATTEMPTS_MAX", "Programs", "entities_of"]
@@ -61,6 +60,7 @@ class _Class:
 
     demand: Demand
     cost: ClassCost
+    asked: tuple[AskedValue, ...]
     reader: Reader | None = None
     inserting: _Inserting | None = None
     changes: Changes | None = None
@@ -173,11 +173,10 @@ class Programs:
     def asked(self, class_number: int, instance: int) -> tuple[object, ...] | None:
         """What tells one query of a class from others; None for classes that write."""
         request_class = self._classes[class_number]
-        query = request_class.demand.query
         if request_class.changes is not None or request_class.inserting is not None:
             return None
         values = self.values(class_number, instance)
-        return tuple(values.get(name) for name in (() if query.filter is None else parameters(query.filter)))
+        return tuple(values.get(each.name) for each in request_class.asked)
 
     def values(self, class_number: int, instance: int) -> Properties:
         """The parameters of one request, from the row that it is drawn from: all that its sender knows of a table."""
@@ -190,7 +189,7 @@ class Programs:
             row = int(instances[(instance + number) % len(instances)])
             return self.entities[row] if row < len(self.entities) else self._logged(row)
 
-        return values_asked(request_class.demand.query, drawn)
+        return values_asked(request_class.asked, drawn)
 
     def entity(self, request_class: _Class, instance: int) -> Properties:
         """The entity that an insert or a change without look-up names; what a log does not tell is as in some row."""
@@ -292,7 +291,7 @@ class Programs:
         """Writes the entity that the filter names, from the values that it names; nothing is read."""
         plan = request_class.cost.plan
         assert plan is not None
-        values = values_asked(request_class.demand.query, lambda _: asked)
+        values = values_asked(request_class.asked, lambda _: asked)
         (request,) = requests(replace(plan, rest=()), request_class.demand.conditions, values, self.types)
         assert request.point is not None
         return self._changed(request_class, changes, Key(*request.point), self._fixed(request_class, values), asked)
@@ -336,15 +335,15 @@ class Programs:
     # -- classes -------------------------------------------------------------------------------------------------
 
     def _class(self, cost: ClassCost, demand: Demand) -> _Class:
-        query, scheme = demand.query, self.scheme
+        query, scheme, asked = demand.query, self.scheme, parameters_asked(demand.query)
         if cost.plan is None:
-            return _Class(demand, cost, inserting=self._inserting(demand))
+            return _Class(demand, cost, asked, inserting=self._inserting(demand))
         reader = Reader(self.table, cost.plan, demand.conditions, scheme, self.types, query.top)
         if query.operation is Does.QUERY:
-            return _Class(demand, cost, reader)
+            return _Class(demand, cost, asked, reader)
         changes = Changes(self.table, scheme, self.types, query.sets, tuple(touched(query, scheme)))
         together = kept_together(query.name, self.bench, self.estimate.transactions) == 1
-        return _Class(demand, cost, reader, None, changes, locates(cost.plan), together)
+        return _Class(demand, cost, asked, reader, None, changes, locates(cost.plan), together)
 
     def _inserting(self, demand: Demand) -> _Inserting:
         query, scheme, population = demand.query, self.scheme, self.bench.population
