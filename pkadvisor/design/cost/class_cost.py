@@ -282,8 +282,8 @@ def locates(plan: AccessPlan) -> bool:
 
 def _attempts(demand: Demand, bench: Bench) -> Floats:
     """Attempts per commit of each instance: 1 but for a read-modify-write of a contended entity."""
-    found = entity_rates(bench).get(demand.query.name) if demand.query.read_modify_write else None
-    return np.ones(len(demand.instances)) if found is None else found.attempts
+    rates = entity_rates(bench).get(demand.query.name) if demand.query.read_modify_write else None
+    return np.ones(len(demand.instances)) if rates is None else rates.attempts
 
 
 def kept_together(name: str, bench: Bench, transactions: tuple[TransactionOutcome, ...]) -> float:

@@ -28,7 +28,7 @@ from pkadvisor.table.odata import Literal, Parameter
 def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     """The load of requests that find nothing, put on one row at hand of each partition; the rate is that of each
     instance. A partition of which no row is at hand is left out."""
-    plan, demand = reading.found, reading.demand
+    plan, demand = reading.plan, reading.demand
     if plan.range_atom is not None and plan.range_atom[1] in demand.bounds:
         return _in_range(reading, key, rate_per_s)
     return _of_values(reading, key, rate_per_s)
@@ -37,7 +37,7 @@ def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
 def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     """Every instance asks all partitions that differ from its own by the bucket alone; those that hold a row of what it
     fixes are not empty for it."""
-    plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
+    plan, demand, population, rows = reading.plan, reading.demand, reading.population, reading.population.rows
     fans = {fan.atom for fan in plan.fans}
     of_partition = [atom for atom in atoms_of(key.partition) if atom not in fans]
     partition, count = population.groups(atoms_of(key.partition))
@@ -86,7 +86,7 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
 
     Where the requests are too many to be looked at one by one, rows are taken to lie in buckets by chance.
     """
-    plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
+    plan, demand, population, rows = reading.plan, reading.demand, reading.population, reading.population.rows
     assert plan.range_atom is not None
     over = plan.range_atom
     codes, _ = population.atom(over)
@@ -145,7 +145,7 @@ def _of_constants(atom: Atom, choices: tuple[str, ...], constants: Mapping[str, 
 
 def _requests_within(reading: Reading, constants: Mapping[str, Bools], named: list[Atom]) -> float:
     """Requests for one of the pieces of PartitionKey: for the values and the buckets that these do not tell apart."""
-    plan, apart = reading.found, {name for atom in named for name in atom_properties(atom)}
+    plan, apart = reading.plan, {name for atom in named for name in atom_properties(atom)}
     values = [name for name in plan.choices if name in constants and name not in apart]
     in_rows = [fan for fan in plan.fans if fan.atom not in named]
     return math.prod(float(len(_constants_of(reading.demand, name))) for name in values) * math.prod(
@@ -154,7 +154,7 @@ def _requests_within(reading: Reading, constants: Mapping[str, Bools], named: li
 
 
 def _by_chance(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
-    plan, demand, population, rows = reading.found, reading.demand, reading.population, reading.population.rows
+    plan, demand, population, rows = reading.plan, reading.demand, reading.population, reading.population.rows
     out = np.zeros(rows)
     if not plan.fans:
         return out

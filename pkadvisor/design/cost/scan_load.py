@@ -109,10 +109,10 @@ def _on_runs(reading: Reading, via: int, load: Floats) -> Floats:
     runs = reading.runs(via)
     rows = np.asarray(sum((run.end - run.start for run in runs), np.zeros(len(load))))
     out = spread_over(runs, load / np.maximum(rows, 1), reading.population.rows)
-    if reading.found.access not in SEVERAL_PARTITIONS and not reading.found.several:
-        key = list(reading.scheme.each_key())[reading.found.via][0]
+    if reading.plan.access not in SEVERAL_PARTITIONS and not reading.plan.several:
+        key = list(reading.scheme.each_key())[reading.plan.via][0]
         nothing = np.where(rows > 0, 0.0, load)
-        out += _found_nothing(reading.found, key, reading.demand, reading.population, nothing)
+        out += _found_nothing(reading.plan, key, reading.demand, reading.population, nothing)
     return out
 
 

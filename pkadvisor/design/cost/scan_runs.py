@@ -62,7 +62,7 @@ class Reading:
     ``most`` is how many rows each instance reads in all where ``$top`` stops requests that filter on their way.
     """
 
-    found: AccessPlan
+    plan: AccessPlan
     demand: Demand
     scheme: KeyScheme
     population: Population
@@ -71,12 +71,12 @@ class Reading:
     @property
     def stops(self) -> bool:
         """Whether ``$top`` ends requests of which the key serves the whole filter: they read their first rows."""
-        return self.found.top is not None and not self.found.unserved
+        return self.plan.top is not None and not self.plan.unserved
 
     @property
     def in_order(self) -> bool:
         """Whether requests stop on their way over several partitions, by rows of other kinds."""
-        return self.stops and self.found.access in SEVERAL_PARTITIONS
+        return self.stops and self.plan.access in SEVERAL_PARTITIONS
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ class Reading:
         if not self.in_order:
             return out
         for via, runs in self.ordered().items():
-            if via != self.found.via:
+            if via != self.plan.via:
                 out += sum((run.end - run.start for run in runs), np.zeros(len(out)))
         return out * (self.population.total / max(1, self.population.rows))
 
@@ -185,7 +185,7 @@ class Reading:
     def _named_alike(self) -> tuple[Ints, Ints]:
         """(the first instance of those that name the same values and bounds, the number of each instance's)."""
         instances, bounds, memo = self.demand.instances, self.demand.bounds, self.population.memo
-        plans = tuple(dict.fromkeys((self.found.equal_atoms, range_of_others(self.found).equal_atoms)))
+        plans = tuple(dict.fromkeys((self.plan.equal_atoms, range_of_others(self.plan).equal_atoms)))
         key = ("named alike", self.demand.query.name, plans)
         known = memo.get(key)
         if known is not None and np.array_equal(known[0], instances):
@@ -201,20 +201,20 @@ class Reading:
 
     def _sampled_requests(self) -> int:
         constants = {**self.demand.constants, **self.demand.mixed}
-        _, count = self.population.groups(requests_apart(self.found, constants))
+        _, count = self.population.groups(requests_apart(self.plan, constants))
         return count if count <= PIECES_MOST else LOOK_UPS_MOST + 1
 
     @property
     def _alike(self) -> int:
         known = {*self.demand.constants, *self.demand.mixed}
         any_of = self.demand.conditions.any_of
-        return math.prod(len(any_of[name]) for name in self.found.choices if name not in known)
+        return math.prod(len(any_of[name]) for name in self.plan.choices if name not in known)
 
     def _bounds(self, via: int) -> AccessPlan:
-        if via == self.found.via:
-            return self.found
-        beside = bounds_of_others(self.found, self._key(self.found.via)[0], self._key(via)[0])
-        return self.found if beside is None else beside
+        if via == self.plan.via:
+            return self.plan
+        beside = bounds_of_others(self.plan, self._key(self.plan.via)[0], self._key(via)[0])
+        return self.plan if beside is None else beside
 
     def _key(self, via: int) -> tuple[Key, IndexRow | None]:
         return list(self.scheme.each_key())[via]
@@ -222,27 +222,27 @@ class Reading:
     def _rows_of(self, via: int) -> Bools:
         """Which entities have a row of a kind where the requests look for it."""
         key, row = self._key(via)
-        if self.found.access is Access.TABLE_SCAN:
-            return begun_rows(key, row, leading_text(self._key(self.found.via)[0].partition), self.population)
+        if self.plan.access is Access.TABLE_SCAN:
+            return begun_rows(key, row, leading_text(self._key(self.plan.via)[0].partition), self.population)
         return begun_rows(key, row, "", self.population)
 
     def ordered(self) -> dict[int, list[RowRun]]:
         """The runs of every kind, those of other kinds up to the last own row that their request reads."""
         keys = list(self.scheme.each_key())
-        mine = self.found.via
+        mine = self.plan.via
         inside = {
-            via: lie_among(self.found, keys[mine][0], key, self.demand, self.population)
+            via: lie_among(self.plan, keys[mine][0], key, self.demand, self.population)
             for via, (key, _) in enumerate(keys)
             if via != mine
         }
         beside = [via for via, where in inside.items() if where is not None]
         ranks = dict(zip((mine, *beside), _ranks([keys[v][0] for v in (mine, *beside)], self.population), strict=True))
-        own = list(self._between(self.found, self._rows_of(mine), ranks[mine], apart=True))
+        own = list(self._between(self.plan, self._rows_of(mine), ranks[mine], apart=True))
         out = {mine: own}
         for via in beside:
             where = inside[via]
             assert where is not None
-            bounds = bounds_of_others(self.found, keys[mine][0], keys[via][0])
+            bounds = bounds_of_others(self.plan, keys[mine][0], keys[via][0])
             if bounds is not None:
                 runs = list(self._between(replace(bounds, top=None), self._rows_of(via), ranks[via], apart=True))
             else:
@@ -259,9 +259,9 @@ class Reading:
     @property
     def _top_of_sample(self) -> int:
         """How many rows at hand stand for ``$top`` of the table's."""
-        population, top = self.population, self.found.top
+        population, top = self.population, self.plan.top
         assert top is not None
-        if population.whole(self.found.equal_atoms, self.found.range_atom):
+        if population.whole(self.plan.equal_atoms, self.plan.range_atom):
             return top
         return max(1, math.ceil(top * population.rows / max(1, population.total)))
 

@@ -6,7 +6,7 @@ from itertools import islice, product
 from typing import Final
 
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
-from pkadvisor.design.keys.infer.names import Column, candidate_parts
+from pkadvisor.design.keys.infer.names import SampledColumn, candidate_parts
 from pkadvisor.design.keys.key_columns import key_pattern
 from pkadvisor.design.keys.scheme import Key, key_expression
 from pkadvisor.design.keys.template import separators
@@ -85,7 +85,7 @@ def _columns_behind(texts: pl.Series, data: DataProfile, between: str) -> list[P
     shares: list[tuple[float, Part]] = []
     context = Context(data.types, between)
     for property_profile in data.properties:
-        column = Column(property_profile.column.name, property_profile.column.edm, ())
+        column = SampledColumn(property_profile.column.name, property_profile.column.edm, ())
         if not column.usable or column.name in data.hashed or column.name not in data.sample.columns:
             continue
         parts = candidate_parts(distinct.to_list(), None, column)

@@ -223,11 +223,11 @@ def _breaks_at_once(rule: Part, target: str, source: str, frame: pl.DataFrame, c
     most = max(1.0, BROKEN_SHARE * min(FIRST_LOOK, frame.height))
     first = frame.head(2 * math.ceil(most) + 2)
     broken = 0
-    for told, value in zip(first.get_column(target).to_list(), first.get_column(source).to_list(), strict=True):
-        if told is None or value is None:
+    for held, value in zip(first.get_column(target).to_list(), first.get_column(source).to_list(), strict=True):
+        if held is None or value is None:
             continue
         text = rule.encode({source: python_value(value, context.edm(source))}, context)
-        broken += text != Field(target).encode({target: told}, context)
+        broken += text != Field(target).encode({target: held}, context)
     return broken > most
 
 

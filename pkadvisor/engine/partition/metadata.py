@@ -46,7 +46,7 @@ class MergeIntent(msgspec.Struct, frozen=True, array_like=True, tag=2):
     into: int
 
 
-class Root(msgspec.Struct, frozen=True, array_like=True):
+class RangeRoot(msgspec.Struct, frozen=True, array_like=True):
     """All that is needed to load a range.
 
     ``sequence`` is the last one that the checkpoints cover, ``log_start`` where the first later record may lie (None:
@@ -73,15 +73,15 @@ class _RangeRecord(msgspec.Struct, frozen=True, array_like=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_record = msgspec.msgpack.Decoder(_RangeRecord).decode
-_decode_root = msgspec.msgpack.Decoder(Root).decode
+_decode_root = msgspec.msgpack.Decoder(RangeRoot).decode
 
 
-def encode_root(root: Root) -> bytes:
+def encode_root(root: RangeRoot) -> bytes:
     """A root as a block."""
     return _encode((FORMAT, root))
 
 
-def decode_root(block: bytes) -> Root:
+def decode_root(block: bytes) -> RangeRoot:
     """The root of a block. FormatError: a later version wrote it. DataCorrupt: it is none."""
     try:
         record = _decode_record(block)
@@ -92,12 +92,12 @@ def decode_root(block: bytes) -> Root:
         raise DataCorrupt(f"no root of a range: {error}") from error
 
 
-def latest_roots(roots: Iterable[Root]) -> dict[int, Root]:
+def latest_roots(roots: Iterable[RangeRoot]) -> dict[int, RangeRoot]:
     """The root that holds for each range number: the last one, by epoch and version.
 
     A root of an owner that was deposed, or one that lies there twice, changes nothing.
     """
-    latest: dict[int, Root] = {}
+    latest: dict[int, RangeRoot] = {}
     for root in roots:
         known = latest.get(root.number)
         if known is None or (root.epoch, root.version) > (known.epoch, known.version):
@@ -109,7 +109,7 @@ def _united(*groups: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted({each for group in groups for each in group}))
 
 
-def extents_of(root: Root) -> tuple[int, ...]:
+def extents_of(root: RangeRoot) -> tuple[int, ...]:
     """The extents of row data that a root's checkpoints use."""
     return _united(*(checkpoint.extents for checkpoint in root.checkpoints))
 
@@ -119,21 +119,21 @@ def _clipped(checkpoint: Checkpoint, low: bytes, high: bytes | None) -> Checkpoi
     return msgspec.structs.replace(checkpoint, low=low, high=high)
 
 
-def split_roots(parent: Root, epoch: int) -> tuple[Root, Root]:
+def split_roots(parent: RangeRoot, epoch: int) -> tuple[RangeRoot, RangeRoot]:
     """The roots of both children of a range whose root holds the intent to split."""
     intent = parent.intent
     assert isinstance(intent, SplitIntent)
     assert parent.low < intent.at and (parent.high is None or intent.at < parent.high)
     extents = extents_of(parent)
 
-    def child(number: int, low: bytes, high: bytes | None) -> Root:
+    def child(number: int, low: bytes, high: bytes | None) -> RangeRoot:
         believed = tuple(_clipped(checkpoint, low, high) for checkpoint in parent.checkpoints)
-        return Root(number, epoch, 0, low, high, parent.sequence, None, believed, extents)
+        return RangeRoot(number, epoch, 0, low, high, parent.sequence, None, believed, extents)
 
     return child(intent.left, parent.low, intent.at), child(intent.right, intent.at, parent.high)
 
 
-def merge_root(left: Root, right: Root, epoch: int) -> Root:
+def merge_root(left: RangeRoot, right: RangeRoot, epoch: int) -> RangeRoot:
     """The root of the range that two neighbours become, whose roots hold the intent to merge.
 
     Each checkpoint goes on being believed within its own bounds only: children of one parent hold the same old rows,
@@ -142,7 +142,7 @@ def merge_root(left: Root, right: Root, epoch: int) -> Root:
     intent = left.intent
     assert isinstance(intent, MergeIntent) and intent == right.intent
     assert left.high is not None and left.high == right.low, "only neighbours merge"
-    return Root(
+    return RangeRoot(
         number=intent.into,
         epoch=epoch,
         version=0,
@@ -156,7 +156,7 @@ def merge_root(left: Root, right: Root, epoch: int) -> Root:
     )
 
 
-def root_for(number: int, roots: Iterable[Root], epoch: int) -> tuple[Root, bool]:
+def root_for(number: int, roots: Iterable[RangeRoot], epoch: int) -> tuple[RangeRoot, bool]:
     """The root of a range from the blocks of its metadata stream; whether it was just made by split or merge.
 
     RangeMissing where no root belongs to it.
@@ -178,7 +178,7 @@ def root_for(number: int, roots: Iterable[Root], epoch: int) -> tuple[Root, bool
 class MetadataStream:
     """The open end of a metadata stream."""
 
-    def __init__(self, streams: Streams, name: str, epoch: int, root: Root) -> None:
+    def __init__(self, streams: Streams, name: str, epoch: int, root: RangeRoot) -> None:
         self.root = root
         self._streams, self._name, self._epoch = streams, name, epoch
         self._latches = KeyLatches()
@@ -192,7 +192,7 @@ class MetadataStream:
         """Gives it back."""
         self._latches.release((b"",))
 
-    async def append(self, root: Root) -> None:
+    async def append(self, root: RangeRoot) -> None:
         """Writes the next root; on return it holds. The caller holds the stream."""
         assert len(self._latches) == 1, "the stream is held while a root is written"
         used = extents_of(root)
@@ -214,6 +214,6 @@ class MetadataStream:
         assert all(extent in used for extent in root.inherited), "an inherited extent that nothing uses"
 
 
-async def read_roots(streams: Streams, name: str) -> list[Root]:
+async def read_roots(streams: Streams, name: str) -> list[RangeRoot]:
     """All roots of a metadata stream, in order."""
     return [decode_root(block) async for _, block in streams.records(name)]

@@ -19,7 +19,7 @@ from pkadvisor.engine.lsm.checkpoint import Checkpoint
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, blocks_of, encode_record, replay
-from pkadvisor.engine.partition.metadata import MetadataStream, Root, read_roots, root_for
+from pkadvisor.engine.partition.metadata import MetadataStream, RangeRoot, read_roots, root_for
 from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.partition.range_rows import READ_ONLY, SERVING, STOPPED, RangeRows
 from pkadvisor.engine.partition.statistics import Statistics, of_tree
@@ -67,7 +67,9 @@ class RangePartition(RangeRows):
                 await streams.create(name, epoch)
             except StreamExists:
                 await streams.acquire(name, epoch)
-        return await open_range(world, node, streams, options, number, epoch, cache, Root(number, epoch, 0, low, high))
+        return await open_range(
+            world, node, streams, options, number, epoch, cache, RangeRoot(number, epoch, 0, low, high)
+        )
 
     @classmethod
     async def load(
@@ -181,7 +183,9 @@ class RangePartition(RangeRows):
         await self._let_go()
         return checkpoint
 
-    async def change_root(self, change: Callable[[Root], Root], installed: Callable[[], None] | None = None) -> None:
+    async def change_root(
+        self, change: Callable[[RangeRoot], RangeRoot], installed: Callable[[], None] | None = None
+    ) -> None:
         """Writes the next root, made from the one that holds; then ``installed`` is called before anybody else runs.
 
         Where the root cannot be written nobody knows which one holds: the range takes no more writes.
@@ -284,7 +288,7 @@ async def open_range(
     number: int,
     epoch: int,
     cache: PageCache | None = None,
-    first: Root | None = None,
+    first: RangeRoot | None = None,
 ) -> RangePartition:
     """Loads a range whose streams this epoch has acquired; where it has no root yet, with ``first``."""
     metadata_name, log_name, data_name = stream_names(number)

@@ -35,13 +35,13 @@ _LENGTH_MAX: Final = 60
 
 def trace_line(line: str) -> str:
     """One line of ``trace`` that says what a line of another log seems to say, with a filter at least."""
-    own, told = _fields(line), _keys(line)
+    own, keys = _fields(line), _keys(line)
     line = _plain(line)
     record: dict[str, object] = {"table": "table"}
     at = _time(line)
     if at:
         record["at"] = at
-    record |= told or _sql(line) or _http(line) or {"filter": own or "PROPERTY eq 'VALUE'"}
+    record |= keys or _sql(line) or _http(line) or {"filter": own or "PROPERTY eq 'VALUE'"}
     return json.dumps(record, ensure_ascii=True)
 
 

@@ -106,8 +106,8 @@ def periods(subject: Subject) -> float | None:
     if count is None:
         return None
     by_range = any(p.access is Access.PARTITION_RANGE_SCAN for p in view.plans_of(query))
-    found = in_window(view, query) if by_range else None
-    return float(math.ceil(count if found is None else min(count, max(1.0, found))))
+    entities = in_window(view, query) if by_range else None
+    return float(math.ceil(count if entities is None else min(count, max(1.0, entities))))
 
 
 def periods_spread(subject: Subject) -> float | None:

@@ -111,8 +111,8 @@ def values_least(name: str, view: TableView) -> float | None:
     known = distinct_of(view)
     others = {n for n in view.scheme.main.properties if n != name} if view.scheme is not None else {""}
     alone = others <= known.keys() and view.scheme is not None and name in view.scheme.main.properties
-    told = (declared_entities(view) or 0.0) / math.prod(known[n] for n in others) if alone else 0.0
-    return max(float(known.get(name, 0)), told) or None
+    least = (declared_entities(view) or 0.0) / math.prod(known[n] for n in others) if alone else 0.0
+    return max(float(known.get(name, 0)), least) or None
 
 
 def digits_of_values(count: float | None) -> int:
@@ -127,8 +127,8 @@ def partitions_most(parts: tuple[Part, ...], view: TableView) -> float | None:
     """
     transforms = variable(parts)
     whole = {part.properties: part for part in transforms if part.injective and part.properties}
-    told = {name for names in whole for name in names}
-    other = {p for p in transforms if p not in whole.values() and not (p.properties and set(p.properties) <= told)}
+    known = {name for names in whole for name in names}
+    other = {p for p in transforms if p not in whole.values() and not (p.properties and set(p.properties) <= known)}
     each = [values_most(part, view) for part in (*whole.values(), *other)]
     return None if None in each else float(math.prod(n for n in each if n is not None))
 

@@ -76,8 +76,8 @@ def _even_loads(view: TableView) -> Mapping[str, float]:
     if count is not None and count > 1 and size is not None:
         most = max(1.0, size)  # a request for the first 50 finds no more than there are
         for query, asked in _partitions_asked(view).items():
-            found = min(most + (query.operation is not Operation.QUERY), _wanted(query, view))
-            loads[query.name] = query.rate.sustained_per_s * found * min(1.0, asked / count)
+            entities = min(most + (query.operation is not Operation.QUERY), _wanted(query, view))
+            loads[query.name] = query.rate.sustained_per_s * entities * min(1.0, asked / count)
     windows = {q.name: load for q in rated(view) if q.name not in loads and (load := _window_load(q, view)) is not None}
     return loads | windows
 
@@ -122,8 +122,8 @@ def in_window(view: TableView, query: QueryClass) -> float | None:
     bounded = plan.periods.property if plan.periods is not None else ""
     if not fixed - {bounded} <= known.keys():
         return None
-    found = rate * span / math.prod(known[name] for name in fixed if name in known)
-    return min(found, declared_entities(view) or math.inf)
+    entities = rate * span / math.prod(known[name] for name in fixed if name in known)
+    return min(entities, declared_entities(view) or math.inf)
 
 
 @once
@@ -228,8 +228,8 @@ def _wanted(query: QueryClass, view: TableView) -> float:
     plan = view.plan_of(query)
     if query.operation is Operation.QUERY:
         return _read(plan, view, query)
-    found = _read(plan, view, query) if plan is not None and plan.unknown and query.operation not in INSERTS else 0.0
-    return taken_beside(query, view) + found
+    read = _read(plan, view, query) if plan is not None and plan.unknown and query.operation not in INSERTS else 0.0
+    return taken_beside(query, view) + read
 
 
 def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:

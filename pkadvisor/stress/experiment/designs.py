@@ -198,7 +198,7 @@ class _PricedScheme:
     """One scheme as it is advised: beside the other tables and kinds, with the bench of that."""
 
     label: str
-    found: CostEstimate
+    estimate: CostEstimate
     bench: Bench
     refused: tuple[Violation, ...]
 
@@ -257,14 +257,14 @@ def _table(
     sample, _ = prepared(_as_it_is(section), limits, dataset)
     bench, asking = without_values_asked(bench)
     sample, _ = without_values_asked(sample)
-    left_out = _left_out(asking, [each.found.scheme for each in schemes], section)
+    left_out = _left_out(asking, [each.estimate.scheme for each in schemes], section)
     if left_out and not bench.demands:
         raise UsageError(f"nothing is left to run: {left_out[0]}", where=section.table, fix="declare other requests")
-    run = [(each, without_list_rows(each.found.scheme, values=False)) for each in schemes]
+    run = [(each, without_list_rows(each.estimate.scheme, values=False)) for each in schemes]
     of_scheme, designs = {scheme.text: each for each, scheme in run}, []
     for label, scheme in distinct([(each.label, scheme) for each, scheme in run]):
         each = of_scheme[scheme.text]
-        current = each.found
+        current = each.estimate
         if asking or scheme != current.scheme:  # of what does not run nothing is predicted
             current = estimate(scheme, without_values_asked(each.bench)[0])
         # The same requests are compared with the data at hand, be others cheaper for so few rows.

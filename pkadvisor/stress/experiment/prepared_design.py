@@ -32,7 +32,7 @@ from pkadvisor.stress.simulate.warm import counted_load, warm_map
 
 @dataclass(frozen=True, slots=True)
 class PreparedDesign:
-    """One design on its stand. ``load`` is the same for every design of the table; ``warm_load`` is what a warmed-up
+    """One design ready to run. ``load`` is the same for every design of the table; ``warm_load`` is what a warmed-up
     table is run with: its beginning, of a table of which some keys are at hand the part that they take (``parts``, by
     class).
 

@@ -234,8 +234,8 @@ def rate_break(prepared: PreparedDesign) -> Break | None:
 
 
 def proof_of(prepared: PreparedDesign, request: StressRequest, load_at: Callable[..., Load]) -> StressBreak | None:
-    """The proof; None where nothing breaks under a growing rate. ``load_at(stand, factor, seconds, weigh)`` makes the
-    worst minute of a resource."""
+    """The proof; None where nothing breaks under a growing rate. ``load_at(prepared, factor, seconds, weigh)`` makes
+    the worst minute of a resource."""
     limit_break = rate_break(prepared)
     if limit_break is None:
         return None

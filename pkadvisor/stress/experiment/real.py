@@ -1,4 +1,4 @@
-"""The load of a stand on a real endpoint: what would be sent, the run, what it measured beside what was predicted."""
+"""The load of a design on a real endpoint: what would be sent, the run, what it measured beside what was predicted."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def run_of(
     faults: tuple[str, ...] = (),
     bears: bool = True,
 ) -> RunResult:
-    """The run of the stand's own load, while the manager splits and moves. ``bears``: whether it does warmed up.
+    """The run of the design's own load, while the manager splits and moves. ``bears``: whether it does warmed up.
 
     Where nothing is left to warm up, it is the run of a cold start. Where some keys are at hand, all of the load comes
     to them then, so that the target of one PartitionKey is lifted.

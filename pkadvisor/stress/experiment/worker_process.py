@@ -35,16 +35,16 @@ class WorkerProcess:
     """A process that runs a design; ``ended`` must be called, whatever happens."""
 
     process: subprocess.Popen[bytes]
-    found: IO[bytes]
+    answer: IO[bytes]
     given: threading.Thread
 
     def result(self) -> FinishedDesign | None:
         """What it found, when it is done; None where it failed."""
         if self.process.wait() != 0:
             return None
-        self.found.seek(0)
+        self.answer.seek(0)
         try:
-            result: FinishedDesign = pickle.load(self.found)
+            result: FinishedDesign = pickle.load(self.answer)
         except (EOFError, pickle.UnpicklingError):
             return None
         return result
@@ -57,7 +57,7 @@ class WorkerProcess:
         self.given.join()  # nobody reads any more
         if self.process.stdin is not None:
             self.process.stdin.close()
-        self.found.close()
+        self.answer.close()
 
 
 def started(table: DesignedTable, place: int, request: StressRequest, limits: Limits) -> WorkerProcess | None:

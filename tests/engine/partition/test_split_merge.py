@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pkadvisor.engine.partition.commit_log import WRITE, blocks_of, encode_record
-from pkadvisor.engine.partition.metadata import Root, latest_roots
+from pkadvisor.engine.partition.metadata import RangeRoot, latest_roots
 from pkadvisor.engine.partition.range_errors import RangeMissing, RangeStopped
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
 from pkadvisor.engine.partition.split_merge import merge, split
@@ -157,8 +157,8 @@ def test_a_record_that_a_deposed_owner_got_into_the_log_after_all_is_not_applied
 
 def test_a_root_of_a_deposed_owner_or_an_older_one_again_does_not_hold():
     """P2, P6."""
-    one, two, three = (Root(1, epoch, version, b"", None) for epoch, version in ((1, 1), (1, 2), (2, 3)))
-    other = Root(2, 1, 1, b"", None)
+    one, two, three = (RangeRoot(1, epoch, version, b"", None) for epoch, version in ((1, 1), (1, 2), (2, 3)))
+    other = RangeRoot(2, 1, 1, b"", None)
     assert latest_roots([one, two, one, other]) == {1: two, 2: other}
     assert latest_roots([one, three, two, one]) == {1: three}
 

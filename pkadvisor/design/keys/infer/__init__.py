@@ -14,7 +14,7 @@ from zlib import crc32
 
 from pkadvisor.design.keys.infer.cut import Cut, Piece, cuts_at_one, key_text
 from pkadvisor.design.keys.infer.kinds import KindRows, group_of, kinds_by_separators, kinds_of
-from pkadvisor.design.keys.infer.names import Column, Named, name_key
+from pkadvisor.design.keys.infer.names import Named, SampledColumn, name_key
 from pkadvisor.design.keys.infer.proof import Proof, checks_only
 from pkadvisor.design.keys.infer.shapes import TEXT, allowed
 from pkadvisor.design.keys.scheme import Key
@@ -70,7 +70,7 @@ class _Table:
     frame: pl.DataFrame | None
     types: Mapping[str, EdmType]
 
-    def columns(self, rows: Sequence[int], names: Iterable[str] | None = None) -> list[Column]:
+    def columns(self, rows: Sequence[int], names: Iterable[str] | None = None) -> list[SampledColumn]:
         """The columns over some distinct keys."""
         if self.frame is None:
             return []
@@ -151,7 +151,7 @@ def _read(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, Ed
     return _Table(ordered, [n for _, n in rows], [r for r, _ in rows], frame, types), total
 
 
-def _column(series: pl.Series, types: Mapping[str, EdmType]) -> Column | None:
+def _column(series: pl.Series, types: Mapping[str, EdmType]) -> SampledColumn | None:
     """A column as ``encode`` takes its values; None for types that the service does not have."""
     name, dtype = series.name, series.dtype
     said = types.get(name)
@@ -167,10 +167,10 @@ def _column(series: pl.Series, types: Mapping[str, EdmType]) -> Column | None:
         edm = EdmType.BINARY
     elif dtype in (pl.Datetime, pl.Date):
         moments = series.cast(pl.Datetime("us")) if dtype == pl.Date else series.dt.cast_time_unit("us")
-        return Column(name, EdmType.DATETIME, (moments.dt.epoch("us") * 10 + TICKS_UNIX_EPOCH).to_list())
+        return SampledColumn(name, EdmType.DATETIME, (moments.dt.epoch("us") * 10 + TICKS_UNIX_EPOCH).to_list())
     else:
         return None
-    return Column(name, edm, series.to_list())
+    return SampledColumn(name, edm, series.to_list())
 
 
 def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:

@@ -45,7 +45,7 @@ Tokens = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class KeyText:
+class TokenizedKey:
     """One key text cut at every run of separators: with Guids and dates whole, and without regard to them."""
 
     text: str
@@ -58,10 +58,10 @@ class KeyText:
         return self.masked[0][0]
 
 
-def key_text(text: str) -> KeyText:
+def key_text(text: str) -> TokenizedKey:
     """A key text with its separators found."""
     plain = _tokens(text, _PLAIN)
-    return KeyText(text, _tokens(text, _MASKED) if plain[1] else plain, plain)
+    return TokenizedKey(text, _tokens(text, _MASKED) if plain[1] else plain, plain)
 
 
 def _tokens(text: str, pattern: re.Pattern[str]) -> Tokens:
@@ -142,7 +142,7 @@ class Cut:
         return sum(p.bits(listed=several and i == 0) for i, p in enumerate(self.pieces))
 
 
-def cut(texts: Sequence[KeyText]) -> Cut:
+def cut(texts: Sequence[TokenizedKey]) -> Cut:
     """The cheapest way found to take keys of one shape apart."""
     whole = piece([t.text for t in texts], "")
     if whole.shape is not None and (whole.shape.certain or whole.shape.hint):

@@ -9,14 +9,14 @@ from itertools import combinations, permutations, takewhile
 from math import log2
 from typing import Final
 
-from pkadvisor.design.keys.infer.cut import FIXED_BITS, Cut, KeyText, Piece, cut
+from pkadvisor.design.keys.infer.cut import FIXED_BITS, Cut, Piece, TokenizedKey, cut
 from pkadvisor.design.keys.transforms import MISSING
 from pkadvisor.table.edm import EdmType
 
 _MAX_KINDS: Final = 16
 _MAX_DEPTH: Final = 3
 _KIND_BITS: Final = 12.0
-_Label = Callable[[KeyText, KeyText], str]
+_Label = Callable[[TokenizedKey, TokenizedKey], str]
 _HEAD_CHARACTERS: Final = 40
 _NUMBER_IN_HEX: Final = re.compile("[0-9a-f]{8}|[0-9a-f]{16}")
 _HEX: Final = re.compile("[0-9a-f]+|[0-9A-F]+")
@@ -24,7 +24,7 @@ _PATTERN_ROWS: Final = 10
 """Keys from which on what they have in common is no chance: assumed."""
 
 
-def one_identifier(texts: Iterable[KeyText]) -> bool:
+def one_identifier(texts: Iterable[TokenizedKey]) -> bool:
     """Whether keys begin with letters and digits of one length: most of them mixed, as ``00004a`` beside ``000041``, or
     all in hex with no more numbers than chance makes; or with what is written for a missing value."""
     heads = [text.head for text in texts if text.text != MISSING]
@@ -36,20 +36,20 @@ def one_identifier(texts: Iterable[KeyText]) -> bool:
     return 2 * mixed > len(heads) or (mixed > 0 and numbers < by_chance and all(map(_HEX.fullmatch, heads)))
 
 
-def _word(text: KeyText) -> str:
+def _word(text: TokenizedKey) -> str:
     """The head of a key where it is a word."""
     head = text.head
     return head if head.isalpha() and head.isascii() and len(head) <= _HEAD_CHARACTERS else ""
 
 
-def _head_class(text: KeyText) -> str:
+def _head_class(text: TokenizedKey) -> str:
     head = text.head
     if head.isascii() and head.isdigit():
         return "digits"
     return "word" if head.isalpha() else "other"
 
 
-def _by_separators(partition: KeyText, row: KeyText) -> str:
+def _by_separators(partition: TokenizedKey, row: TokenizedKey) -> str:
     return " ".join((*partition.masked[1], "|", *row.masked[1]))
 
 
@@ -84,12 +84,12 @@ def _bits(groups: Sequence[KindRows]) -> float:
     )
 
 
-def group_of(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> KindRows:
+def group_of(texts: Mapping[int, tuple[TokenizedKey, TokenizedKey]], rows: Sequence[int]) -> KindRows:
     return KindRows(tuple(rows), (cut([texts[r][0] for r in rows]), cut([texts[r][1] for r in rows])))
 
 
 def kinds_of(
-    texts: Mapping[int, tuple[KeyText, KeyText]],
+    texts: Mapping[int, tuple[TokenizedKey, TokenizedKey]],
     whole: KindRows,
     depth: int = 0,
     present: Sequence[Sequence[bool]] = (),
@@ -127,7 +127,7 @@ def kinds_of(
     return [kind for group in best for kind in kinds_of(texts, group, depth + 1, present)]
 
 
-def kinds_by_separators(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> list[KindRows]:
+def kinds_by_separators(texts: Mapping[int, tuple[TokenizedKey, TokenizedKey]], rows: Sequence[int]) -> list[KindRows]:
     """A group for each of the most frequent orders of separators."""
     parts: dict[str, list[int]] = {}
     for row in rows:

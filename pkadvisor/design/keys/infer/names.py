@@ -54,7 +54,7 @@ _CLOCK, _FRACTION = 6, 7
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SampledColumn:
     """A column of the table: its type and the values of the rows at hand, times in ticks."""
 
     name: str
@@ -94,7 +94,7 @@ class _Place:
         return self.part is None and self.shape is not None
 
 
-def name_key(cuts: tuple[Cut, Cut], columns: Sequence[Column], *, joined: bool, shared: bool) -> Named:
+def name_key(cuts: tuple[Cut, Cut], columns: Sequence[SampledColumn], *, joined: bool, shared: bool) -> Named:
     """The key of two cut key texts.
 
     ``joined`` lets a column stand for several pieces together; ``shared`` lets pieces share a property.
@@ -145,7 +145,7 @@ def _parts(places: Sequence[_Place]) -> tuple[Part, ...]:
 # --- columns
 
 
-def candidate_parts(texts: Sequence[str], shape: Shape | None, column: Column) -> list[Part]:
+def candidate_parts(texts: Sequence[str], shape: Shape | None, column: SampledColumn) -> list[Part]:
     """The parts that could write the texts from the column."""
     name, width = column.name, min(map(len, texts))
     digits = 0 < width <= 38 and all(t.lstrip("-").isdigit() and t.isascii() for t in texts[:_PROBE])
@@ -172,7 +172,7 @@ def candidate_parts(texts: Sequence[str], shape: Shape | None, column: Column) -
     return [Field(name), *([Pad(name, width)] if digits else ()), *hashes, *changed]
 
 
-def _writer(part: Part, column: Column) -> Callable[[Value, str], bool]:
+def _writer(part: Part, column: SampledColumn) -> Callable[[Value, str], bool]:
     """Whether a part writes a text from a value of the column."""
     if isinstance(part, Field):
         return lambda value, text: canonical_text(value, column.edm) == unescape(text)
@@ -191,8 +191,8 @@ def _writer(part: Part, column: Column) -> Callable[[Value, str], bool]:
 
 
 def _held_by(
-    texts: Sequence[str | None], shape: Shape | None, columns: Sequence[Column]
-) -> tuple[Part, Column, int] | None:
+    texts: Sequence[str | None], shape: Shape | None, columns: Sequence[SampledColumn]
+) -> tuple[Part, SampledColumn, int] | None:
     """The part of a column that writes nearly all the texts, the column, and how many texts it does not write."""
     rows = [i for i, t in enumerate(texts) if t is not None]
     present = [t for t in texts if t is not None]
@@ -216,7 +216,7 @@ def _held_by(
     return None
 
 
-def _take(place: _Place, columns: Sequence[Column], types: dict[str, EdmType], notes: list[str]) -> bool:
+def _take(place: _Place, columns: Sequence[SampledColumn], types: dict[str, EdmType], notes: list[str]) -> bool:
     """Name a place after a column that holds its values."""
     holder = _held_by(place.texts, place.shape, columns)
     if holder is None:
@@ -229,7 +229,9 @@ def _take(place: _Place, columns: Sequence[Column], types: dict[str, EdmType], n
     return True
 
 
-def _join(places: list[_Place], columns: Sequence[Column], types: dict[str, EdmType], notes: list[str]) -> list[_Place]:
+def _join(
+    places: list[_Place], columns: Sequence[SampledColumn], types: dict[str, EdmType], notes: list[str]
+) -> list[_Place]:
     """Neighbours that a column holds together, such as an age group ``40-44``, made one."""
     for length in range(len(places), 1, -1):
         for start in range(len(places) - length + 1):
@@ -358,7 +360,7 @@ def _derived(places: Sequence[_Place], types: dict[str, EdmType], columns: set[s
         for source, other in zip(own, names, strict=True):
             if source is place or id(source) in made:
                 continue
-            column = Column(other, types[other], source.values)
+            column = SampledColumn(other, types[other], source.values)
             holder = _held_by(place.texts, place.shape, [column])
             if holder is not None and not holder[2] and not isinstance(holder[0], Field | Pad | Lower):
                 place.part = holder[0]
@@ -378,7 +380,7 @@ def _is_small_number(place: _Place) -> bool:
     )
 
 
-def _hash(places: Sequence[_Place], columns: Sequence[Column], types: dict[str, EdmType]) -> None:
+def _hash(places: Sequence[_Place], columns: Sequence[SampledColumn], types: dict[str, EdmType]) -> None:
     """Bucket numbers that a hash of a column, or of another piece, explains."""
     names = {c.name for c in columns}
     for place in places:
@@ -389,7 +391,7 @@ def _hash(places: Sequence[_Place], columns: Sequence[Column], types: dict[str, 
             continue
         mine = place.part.properties
         others = [
-            Column(p.part.property, types[p.part.property], p.values)
+            SampledColumn(p.part.property, types[p.part.property], p.values)
             for p in places
             if isinstance(p.part, Field | Pad | ReversePad | Ticks | ReverseTicks) and p.part.property not in mine
         ]
@@ -401,7 +403,7 @@ def _hash(places: Sequence[_Place], columns: Sequence[Column], types: dict[str, 
                 break
 
 
-def _buckets_of(place: _Place, source: Column, width: int) -> int:
+def _buckets_of(place: _Place, source: SampledColumn, width: int) -> int:
     """How many buckets a hash of the source must have to give the numbers; 0 where none does."""
     pairs = {
         (bucket(canonical_text(value, source.edm), 2**64), number)

@@ -34,7 +34,7 @@ class Flushed(msgspec.Struct, frozen=True, array_like=True, tag="f"):
     lengths: tuple[tuple[int, int], ...]
 
 
-class Cut(msgspec.Struct, frozen=True, array_like=True, tag="t"):
+class Truncation(msgspec.Struct, frozen=True, array_like=True, tag="t"):
     """A replica is about to be cut to ``length`` on the data device, as a seal asks."""
 
     extent: int
@@ -70,9 +70,9 @@ class JournalMade(msgspec.Struct, frozen=True, array_like=True, tag="j"):
     journal: str
 
 
-Entry: TypeAlias = Created | Flushed | Cut | Sealed | Deleted | Doubtful | JournalMade
+Entry: TypeAlias = Created | Flushed | Truncation | Sealed | Deleted | Doubtful | JournalMade
 
-_DECODER = msgspec.msgpack.Decoder(Created | Flushed | Cut | Sealed | Deleted | Doubtful | JournalMade)
+_DECODER = msgspec.msgpack.Decoder(Created | Flushed | Truncation | Sealed | Deleted | Doubtful | JournalMade)
 _ENCODER = msgspec.msgpack.Encoder()
 
 
@@ -127,7 +127,7 @@ class Catalog:
                 known = self.replicas.get(extent)
                 if known is not None and known.sealed is None:  # notes of flushes may overtake one another
                     known.flushed = max(known.flushed, length)
-        elif isinstance(entry, Cut):
+        elif isinstance(entry, Truncation):
             self.replicas[entry.extent].flushed = entry.length
         elif isinstance(entry, Sealed):
             replica = self.replicas[entry.extent]

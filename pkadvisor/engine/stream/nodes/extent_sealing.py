@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from pkadvisor.engine.stream.blocks import check_whole
 from pkadvisor.engine.stream.errors import TooSlow
-from pkadvisor.engine.stream.nodes.catalog import Created, Cut, Deleted, Sealed
+from pkadvisor.engine.stream.nodes.catalog import Created, Deleted, Sealed, Truncation
 from pkadvisor.engine.stream.nodes.extent_store import ExtentStore, file_name
 from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, EngineError, ReadFailed, Unreachable
@@ -102,7 +102,7 @@ class ExtentSealing(ExtentStore):
             self._world.event("replica longer at seal", self.name, replica.extent)
         if replica.length > end:
             if replica.flushed > end:
-                await self._catalog.note(Cut(replica.extent, end))
+                await self._catalog.note(Truncation(replica.extent, end))
             replica.cut(end)
         if replica.length < length:
             self._world.event("replica shorter at seal", self.name, replica.extent)
