@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss
 from pkadvisor.design.keys.scheme import Key, isolating_lead, variable
 from pkadvisor.design.keys.transforms import FORBIDDEN, Context, EdmType, Part
-from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution
+from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution, taken
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values, touching
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
-from pkadvisor.review.views.collisions import CERTAIN, GROUPS_MOST, collisions_per_day
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most
 from pkadvisor.review.views.names import counter_of, moment_of_arrival, numbered, stands_for_entity, words
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
+
+GROUPS_MOST = 1_000_000.0
+"""Values among which a rate is taken to be spread where nobody says how many there are: assumed, and many."""
+CERTAIN = 2.0
+"""Entities of a group in one period, on average, from which no regularity keeps them apart."""
 
 
 def is_partition(subject: Subject) -> bool:
@@ -224,6 +228,16 @@ def _is_arrival(name: str, view: TableView) -> bool:
     if arrival in view.types:
         return arrival == name
     return moment_of_arrival(name)
+
+
+def collisions_per_day(groups: Iterable[tuple[float, float]], slot_s: float) -> float:
+    """Entities a day that find their key taken, where entities come independently of each other.
+
+    ``groups`` are (how many, inserts a second of each): entities of different groups never share a key. Within a group
+    the entities of a period of ``slot_s`` seconds do: with µ expected in a period, all but the first collide, which are
+    µ - 1 + exp(-µ) (the birthday problem for arrivals at random).
+    """
+    return sum(many * taken(rate * slot_s) for many, rate in groups) * 86_400.0 / slot_s
 
 
 def collisions(subject: Subject) -> KnownValue | None:

@@ -20,20 +20,12 @@ CITATION: Final = "Yang, Yue, Rashmi, OSDI 2020 (twitter/cache-trace, CC BY 4.0)
 
 @dataclass(frozen=True, slots=True)
 class ClusterStats:
-    """One cluster. ``operations`` are shares of its requests; ``zipf`` None: no exponent was fitted.
-
-    Rates in requests/s (None: not told), sizes in bytes, ``mean_frequency`` in requests per key, ``once`` the share of
-    keys that were asked for once.
-    """
+    """One cluster: requests/s (None: not told), Zipf exponent (None: none was fitted), the share of each operation."""
 
     name: str
     per_s: float | None
     zipf: float | None
     operations: Mapping[str, float]
-    key_bytes: float | None
-    value_bytes: float | None
-    mean_frequency: float | None
-    once: float | None
 
 
 @cache
@@ -43,16 +35,12 @@ def clusters() -> Mapping[str, ClusterStats]:
     out = {}
     for row in csv.DictReader(line for line in lines if not line.startswith("#")):
         pairs = [operation.split(":") for operation in row["operations"].split()]
-        kqps, once = _number(row["kqps"]), _number(row["once_percent"])
+        kqps = _number(row["kqps"])
         out[row["cluster"]] = ClusterStats(
             row["cluster"],
             None if kqps is None else kqps * 1000,
             _number(row["zipf"]),
             {name: float(share) for name, share in pairs},
-            _number(row["key_bytes"]),
-            _number(row["value_bytes"]),
-            _number(row["mean_frequency"]),
-            None if once is None else once / 100,
         )
     return out
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.design.rows.instants import expected_in_sample
-from pkadvisor.review.views.collisions import collisions_per_day
+from pkadvisor.review.facts.keys import collisions_per_day
 
 DAY_S = 86_400.0
 
