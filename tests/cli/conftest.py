@@ -211,7 +211,7 @@ def short_stress_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
     drive = stress.stress
 
-    def short(asked: Any, progress: Any) -> dict[str, Any]:
+    def short(asked: Any, progress: Any) -> Any:
         return drive(replace(asked, audited_requests=20, duration_s=5.0), progress)
 
     monkeypatch.setattr(stress, "stress", short)

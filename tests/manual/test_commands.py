@@ -59,22 +59,22 @@ def computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     known = {repr(request(name, redact=redact)): (name, redact) for name in SAMPLES for redact in (False, True)}
 
-    def once(use_case: Callable[..., Any], read: Callable[[dict[str, Any]], Any]) -> Callable[..., Any]:
+    def once(use_case: Callable[..., Any]) -> Callable[..., Any]:
         def computed(asked: Any, progress: Any) -> Any:
             if repr(asked) in known:
                 name, redact = known[repr(asked)]
-                return read(result(name, **({"redact": True} if redact else {})))
+                return typed(result(name, **({"redact": True} if redact else {})))
             key = repr(asked), _digest(Path())
             if key not in _documents:
                 _documents[key] = json.dumps(to_builtins(use_case(asked, progress)))
-            return read(json.loads(_documents[key]))
+            return typed(json.loads(_documents[key]))
 
         return computed
 
-    monkeypatch.setattr(analyze, "analyze", once(analyze.analyze, typed))
-    drive = once(stress.stress, dict)
+    monkeypatch.setattr(analyze, "analyze", once(analyze.analyze))
+    drive = once(stress.stress)
 
-    def short(asked: StressRequest, progress: Any) -> dict[str, Any]:
+    def short(asked: StressRequest, progress: Any) -> Any:
         duration_s = asked.duration_s or (None if "@" in asked.load else _RUN_S)
         return drive(replace(asked, audited_requests=_AUDITED, duration_s=duration_s), progress)
 
