@@ -24,14 +24,19 @@ _LENGTHS: Final = 64
 """Spans are of fewer seconds."""
 
 
-def span_of(start_s: Any, length_s: int) -> Any:
-    """The number of a span: its start in seconds since 1970 (one, or a column of them), and its length (1 or 60)."""
+def span_of(start_s: Any, length_s: Any) -> Any:
+    """The number of a span: its start in seconds since 1970, and its length, 1 to 60 (each one, or a column)."""
     return start_s * _LENGTHS + length_s
 
 
 def length_of(span: int) -> int:
     """The seconds of a span."""
     return span % _LENGTHS
+
+
+def is_minute(span: int) -> bool:
+    """Whether a span is a minute, or the part of one in which a log begins or ends, and no single second."""
+    return length_of(span) > 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.logged.unusual_minutes import ERRORS
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np
-from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, Operation, Workload, length_of
+from pkadvisor.observe.workload import MINUTE_REQUESTS, REQUESTS, SPAN, Operation, Workload, length_of
 
 _MEMO: Final = "bursts"
 
@@ -114,7 +114,7 @@ def worst_second(
     """
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
-    for total, _ in _spans(bursts, 1, loads, set(part_properties(parts)), ids, size):
+    for total, _ in _spans(bursts, False, loads, set(part_properties(parts)), ids, size):
         np.maximum(worst, total, out=worst)
     return worst
 
@@ -133,7 +133,7 @@ def worst_minute(
     """
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
-    for total, seen in _spans(bursts, MINUTE_S, loads, set(part_properties(parts)), ids, size):
+    for total, seen in _spans(bursts, True, loads, set(part_properties(parts)), ids, size):
         surely = total * (1.0 - ERRORS / np.sqrt(np.maximum(seen, ERRORS**2)))
         np.maximum(worst, np.where(surely > usual, total, 0.0), out=worst)
     return worst
@@ -141,17 +141,17 @@ def worst_minute(
 
 def _spans(
     bursts: Bursts,
-    length_s: int,
+    minutes: bool,
     loads: Mapping[str, tuple[Floats, NamedLoad | None]],
     properties: set[str],
     ids: Ints,
     size: int,
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Entities/s of each group in each span of a length, and the requests that were seen to name the group."""
+    """Entities/s of each group in each minute, or in each second, and the requests that were seen to name the group."""
     lengths = next(iter(bursts.values())).lengths
     seen = {n for n, burst in bursts.items() if burst.known is None or properties <= burst.known}
     each = {n: _per_request(bursts[n], named, ids, size) for n, (_, named) in loads.items() if named and n in seen}
-    for span in np.flatnonzero(lengths == length_s).tolist():
+    for span in np.flatnonzero((lengths > 1) == minutes).tolist():
         total, requests = np.zeros(size), np.zeros(size)
         for name, (load, named) in loads.items():
             if name not in bursts:
@@ -168,8 +168,8 @@ def _spans(
             total += (load - named.load) * burst.totals[span] + named.load * unknown
             times = np.bincount(groups, weights=burst.times[mine], minlength=size)
             total += times * each[name]
-            whole = float(burst.totals[span]) * burst.per_s * length_s
-            requests += times * burst.per_s * length_s * min(1.0, MINUTE_REQUESTS / max(whole, 1.0))
+            whole = float(burst.totals[span]) * burst.per_s * float(lengths[span])
+            requests += times * burst.per_s * float(lengths[span]) * min(1.0, MINUTE_REQUESTS / max(whole, 1.0))
         yield total, requests
 
 

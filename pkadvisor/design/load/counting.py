@@ -10,6 +10,7 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.instants import follows_arrival
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import guarantee
 from pkadvisor.lazy import Floats, np
@@ -65,9 +66,14 @@ def set_fixes(names: Sequence[str], parts: Sequence[Part], population: Populatio
 
 
 def keeps_together(declared: Transaction, parts: Sequence[Part], population: Population) -> bool:
-    """Whether all entities that a transaction changes together always share a key."""
+    """Whether all entities that a transaction changes together always share a key.
+
+    A logged group is written at one moment: its entities share the period of their arrival.
+    """
     if declared.pair is not None:
         return guarantee(declared.pair, parts, population).whole
+    if declared.logged_entities is not None:
+        parts = [p for p in parts if p.period is None or not follows_arrival(p.properties[0], population)]
     return set_fixes(declared.group_by, parts, population)
 
 

@@ -37,6 +37,8 @@ class Spans:
 
 SECONDS: Final = Spans(1, of_class=2, of_keys=4, rows=5_000)
 MINUTES: Final = Spans(MINUTE_S, of_class=1, of_keys=2, rows=MINUTE_REQUESTS, sampled=True)
+PART_LEAST_S: Final = 10
+"""A minute in which a log begins or ends counts as so many seconds at the least: a few seconds are no minute's load."""
 ROWS_PER_TABLE: Final = 20_000
 _WHAT: Final = ("pk", "rk", "filter", "params", "route")
 PENDING_MAX: Final = 50_000
@@ -55,7 +57,7 @@ class BusySpans:
 
     def __init__(self, spans: Spans) -> None:
         self._spans = spans
-
+        self._first_s, self._last_s = _STARTS, 0
         self._pending: list[pl.DataFrame] = []
         self._held = self._edge = np.empty(0, dtype=np.int64)  # spans that are held, and ends of the last piece
         self._rows: pl.DataFrame | None = None  # table, start, class, what was asked, n
@@ -67,6 +69,8 @@ class BusySpans:
         rows = np.flatnonzero(asked)
         if not len(rows):
             return
+        self._first_s = min(self._first_s, int(second[rows].min()))
+        self._last_s = max(self._last_s, int(second[rows].max()))
         code, table, start = code[rows], table[rows], second[rows] // self._spans.length_s * self._spans.length_s
         place = table << _BITS | start
         edge = np.unique(place[(start == start.min()) | (start == start.max())])
@@ -166,11 +170,17 @@ class BusySpans:
                 own = rows.filter(pl.col("class") == code).with_columns(
                     at_us=pl.col("start") * 1_000_000, op_number=pl.lit(0, pl.Int32), status=pl.lit(0, pl.Int16)
                 )
-                length = self._spans.length_s
-                counts_of = (span_of(own["start"], length).alias(SPAN), own["n"].cast(pl.Float64).alias(REQUESTS))
+                lengths = {start: self._covered_s(start) for start in at}
+                span = span_of(own["start"], own["start"].replace_strict(lengths, return_dtype=pl.Int64))
+                counts_of = (span.alias(SPAN), own["n"].cast(pl.Float64).alias(REQUESTS))
                 shown = sample_frame(own, routes).with_columns(counts_of)
-                out[code] = BusyRequests({span_of(s, length): float(counts.get(s, 0)) for s in at}, shown)
+                out[code] = BusyRequests({span_of(s, lengths[s]): float(counts.get(s, 0)) for s in at}, shown)
         return out
+
+    def _covered_s(self, start: int) -> int:
+        """The seconds of a span that lie within the log."""
+        inside = min(start + self._spans.length_s, self._last_s + 1) - max(start, self._first_s)
+        return max(inside, min(PART_LEAST_S, self._spans.length_s))
 
 
 def _places(spans: pl.DataFrame) -> Any:

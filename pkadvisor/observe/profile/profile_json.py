@@ -31,7 +31,6 @@ from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.observe.profile.profile_checks import check_columns, within
 from pkadvisor.observe.profile.table_profiles import TableProfile, thinned, timed, untimed, weighed
 from pkadvisor.observe.workload import (
-    MINUTE_S,
     SPAN,
     Basis,
     BusyRequests,
@@ -44,7 +43,7 @@ from pkadvisor.observe.workload import (
     Rate,
     Transaction,
     Workload,
-    length_of,
+    is_minute,
 )
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import format_filter, parse_filter
@@ -160,7 +159,7 @@ def frame_of(columns: Iterable[ProfileColumn]) -> pl.DataFrame:
 
 def workload_document(workload: Workload) -> ProfileWorkload:
     """Classes with what was logged of them, and transactions."""
-    unusual = {span for busy in workload.busy.values() for span in busy.rows[SPAN] if length_of(span) == MINUTE_S}
+    unusual = {span for busy in workload.busy.values() for span in busy.rows[SPAN] if is_minute(span)}
     return ProfileWorkload(
         classes=[
             ProfileQueryClass(

@@ -114,6 +114,17 @@ def test_a_minute_for_one_tenant_falls_on_its_partition(tmp_path: Path, op: str,
         assert hot[1].entities_per_s == pytest.approx(truth_per_s, rel=0.15), name
 
 
+@pytest.mark.parametrize(("begin", "end", "per_s"), [(40, 80, 100.0), (57, 63, 50.0)])
+def test_a_minute_that_a_log_cuts_is_as_long_as_the_log_shows_it(
+    tmp_path: Path, begin: int, end: int, per_s: float
+) -> None:
+    """Each minute is for one tenant; of a few seconds nobody tells whether the rate lasts."""
+    requests = [("upsert", s, s // 60 + TENANTS * (n % 10)) for s in range(begin, end) for n in range(100)]
+    hot = put_down(SCHEMES["tenant"][0], bench_of(tmp_path, requests))[0].hottest()
+    assert hot is not None
+    assert hot[1].entities_per_s == pytest.approx(per_s)
+
+
 def test_classes_that_meet_in_a_second_add_up(tmp_path: Path) -> None:
     reads = [("query", *asked) for asked in with_burst(lambda _: 77, requests=1_500)]
     writes = [("upsert", *asked) for asked in with_burst(lambda i: 17 + TENANTS * (i % 5), requests=2_000)]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import polars as pl
 import pytest
 
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.counting import keeps_together
 from pkadvisor.design.plan.half_done import repair_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
@@ -123,6 +126,22 @@ def test_a_log_whose_groups_share_their_key_names_what_they_have_in_common() -> 
     batches = Groups(2, 4, (), rows, ((None, None), (None, None)))
     (found,) = logged_transactions(batches, ["book"], parse_scheme("{branch}", "{bank}_{account}"), TYPES, ())
     assert found.group_by == ("branch", "bank")  # what the RowKeys of each batch share keeps it together, too
+
+
+def test_a_group_of_one_moment_shares_the_period_of_its_partition_and_no_exact_time() -> None:
+    types = {"at": EdmType.DATETIME, "gateway": EdmType.STRING, "device": EdmType.STRING}
+    rows = tuple(tuple((Op.INSERT, "20260103", f"{g}_{d}") for d in ("d1", "d2")) for g in ("g1", "g2"))
+    batches = Groups(2, 4, (), rows, ((None, None), (None, None)))
+    scheme = parse_scheme("{time(at,'yyyyMMdd')}", "{gateway}_{device}")
+    (found,) = logged_transactions(batches, ["send"], scheme, types, ())
+    assert found.group_by == ("gateway",)
+    at = [datetime(2026, 1, 3 + n // 4, 1, tzinfo=UTC) for n in range(8)]
+    frame = pl.DataFrame({"at": at, "gateway": ["g1", "g2"] * 4, "device": [f"d{n}" for n in range(8)]})
+    entities = Population(frame.with_columns(pl.col("at").dt.cast_time_unit("us")), types)
+    day, device = scheme.main.partition, parse_key("{gateway}_{device}", "").partition
+    assert keeps_together(found, day, entities)
+    assert not keeps_together(replace(found, logged_entities=None), day, entities)
+    assert not keeps_together(found, device, entities)
 
 
 def test_groups_of_a_log_without_keys_share_what_all_parts_name_alike() -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from pkadvisor.lazy import pl
-from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, BusyRequests, length_of
+from pkadvisor.observe.workload import MINUTE_REQUESTS, REQUESTS, SPAN, BusyRequests, is_minute
 
 ERRORS: Final = 5.0
 """Standard errors above what the whole log lets expect: by chance once in three million values."""
@@ -25,7 +25,7 @@ def with_unusual_minutes(busy: BusyRequests, instances: pl.DataFrame) -> BusyReq
     telling = [
         span
         for span in busy.rows[SPAN].unique().sort().to_list()
-        if length_of(span) != MINUTE_S or _is_unusual(busy.rows.filter(pl.col(SPAN) == span), instances)
+        if not is_minute(span) or _is_unusual(busy.rows.filter(pl.col(SPAN) == span), instances)
     ]
     return replace(busy, rows=busy.rows.filter(pl.col(SPAN).is_in(telling)))
 

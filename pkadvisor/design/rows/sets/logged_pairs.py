@@ -56,13 +56,19 @@ def logged_transactions(
 
 def _in_key(scheme: KeyScheme | None, groups: Sequence[Sequence[Values]]) -> tuple[str, ...]:
     """The properties by which the log's writes came together: those of the current PartitionKey, and those that all
-    parts of a group name, and name alike."""
+    parts of a group name, and name alike.
+
+    A PartitionKey of a period or a hash tells no value of its property that the parts share: it counts where nothing
+    else does.
+    """
     several = [each for each in groups if len(each) > 1]
     shared = [name for name in (several[0][0] if several else {}) if all(name in p for each in several for p in each)]
     alike = [name for name in shared if _alike(name, several) >= ALIKE]
     if scheme is not None:
+        in_partition = part_properties(scheme.main.partition)
+        told = [name for name in in_partition if any(name in part for each in several for part in each)]
         in_row = [name for name in part_properties(scheme.main.row) if name in alike]
-        return tuple(dict.fromkeys([*part_properties(scheme.main.partition), *in_row]))
+        return tuple(dict.fromkeys([*told, *in_row])) or in_partition
     return ("PartitionKey",) if not several or "PartitionKey" in shared else tuple(alike)
 
 
