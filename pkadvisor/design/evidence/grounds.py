@@ -364,7 +364,9 @@ def with_guesses(judged: Judged) -> Judged:
     confidence = advice.confidence.with_assumed(assumed_share(bench, advice.recommended))
     density = density_of(bench.population, bench.workload)
     if density is not None and density.declared and density.apart >= RATES_APART and size_stated(judged.section):
-        confidence = confidence.with_contradiction(f"inserts and data differ {ratio(density.apart)}")
+        confidence = confidence.with_doubt(f"inserts and data differ {ratio(density.apart)}")
+    if any(c.operation is Operation.QUERY for c in bench.workload.unpriced):
+        confidence = confidence.with_doubt("a query is not priced")
     return replace(judged, advice=replace(advice, confidence=confidence))
 
 

@@ -351,20 +351,20 @@ class Confidence:
     note: str = ""
     assumed: float = 0.0
     """Share of the load whose parameters are a guess: where it matters, counting every row makes nothing sure."""
-    contradicted: bool = False
-    """Whether the evidence contradicts itself, so that the figures may be those of another table."""
+    doubted: bool = False
+    """Whether the evidence contradicts itself, or tells nothing of a query: the figures may be wrong."""
 
     def with_assumed(self, share: float) -> Confidence:
         """How sure it is where a share of the load is a guess: where that decides, nothing is sure or counted."""
         if share < LOAD_DECIDES:
             return self
-        return replace(self._doubted(f"{100 * share:.2g} % of the draws are assumed"), assumed=share)
+        return replace(self._with_note(f"{100 * share:.2g} % of the draws are assumed"), assumed=share)
 
-    def with_contradiction(self, note: str) -> Confidence:
-        """How sure it is where the evidence contradicts itself."""
-        return replace(self._doubted(note), contradicted=True)
+    def with_doubt(self, note: str) -> Confidence:
+        """How sure it is where the evidence contradicts itself, or tells nothing of a query."""
+        return replace(self._with_note(note), doubted=True)
 
-    def _doubted(self, note: str) -> Confidence:
+    def _with_note(self, note: str) -> Confidence:
         if self.basis is Basis.COUNTED:
             return replace(self, share=None, basis=Basis.ASSUMED, note=f"{self.note}, but {note}")
         return replace(self, note=f"{self.note}; {note}" if self.note else note)

@@ -292,7 +292,7 @@ def _confidence(confidence: Confidence | None, *, carries: bool, whole: bool) ->
         sure=confidence.share is not None
         and confidence.share >= SURE
         and confidence.assumed < LOAD_DECIDES
-        and not confidence.contradicted
+        and not confidence.doubted
         and carries
         and whole,
         rows_needed=confidence.rows_needed,

@@ -108,6 +108,23 @@ def keys_possible(subject: Subject) -> float | None:
     return partitions_most((*key.partition, *key.row), subject.view)
 
 
+def hash_collisions(subject: Subject) -> float | None:
+    """Entities that get the key of another where only a hash tells them apart: n² ÷ 2 keys (birthday problem).
+
+    Unknown for index rows, where the data tells, and where the other parts are enough for all declared entities.
+    """
+    possible, entities = keys_possible(subject), declared_entities(subject.view)
+    if possible is None or entities is None or subject.view.has_data or subject.item.row:
+        return None
+    parts = tuple(_variable(whole_key(subject)))
+    injective = tuple(part for part in parts if part.injective)
+    named = {name for part in injective for name in part.properties}
+    if all(part.hashing is None or set(part.properties) <= named for part in parts):
+        return None
+    enough = partitions_most(injective, subject.view)
+    return None if enough is None or enough >= entities else entities**2 / (2 * possible)
+
+
 def _variable(key: Key) -> Iterator[Part]:
     yield from variable((*key.partition, *key.row))
 
@@ -379,6 +396,14 @@ FACTS: tuple[Fact, ...] = (
     ),
     _fact(
         "keys_possible", FactType.NUMBER, "keys", "How many keys there can be, where that is bounded.", keys_possible
+    ),
+    _fact(
+        "hash_collisions",
+        FactType.NUMBER,
+        "entities",
+        "Declared entities that get the key of another by chance, where only a hash tells them apart.",
+        hash_collisions,
+        Basis.ESTIMATED,
     ),
     _fact("inserts_per_day", FactType.NUMBER, "entities/day", "Entities inserted a day on average.", inserts_per_day),
     _truth("freed", "Whether entities are deleted, so that their keys can be used again.", freed),
