@@ -38,6 +38,23 @@ TWO_HOURS = (Compare("at", "ge", Parameter("at")), Compare("at", "lt", Parameter
 WINDOW = Asked("window", "", "query", TWO_HOURS, 20.0)
 WHOLE_HOURS = tuple({**row, "at": START // (60 * MINUTE) * 60 * MINUTE + 30 * n * MINUTE} for n, row in enumerate(ROWS))
 
+LAST_HOUR = Asked(
+    "hour",
+    "",
+    "query",
+    (Compare("at", "gt", Parameter("at", -60 * MINUTE)), Compare("at", "le", Parameter("at"))),
+    20.0,
+)
+IN_BUCKETS = (Scheme("{hash(id,5)}_{time(at,'yyyyMMdd')}", "{ticks(at)}_{id}"), Scheme("{hash(id,5)}", "{id}"))
+POINTED_AT = (
+    Scheme(
+        "all_{hash(id,16)}",
+        "{id}",
+        (IndexRow("OF:{of}_{time(at,'yyyyMMddHH')}", "{reverse_ticks(at)}_{id}", "pointer"),),
+    ),
+    Scheme("{of}_{id}", ""),
+)
+
 
 def world(asked: Asked, schemes: tuple[Scheme, ...], rows: tuple[dict[str, str | int], ...] = ROWS) -> World:
     kind = Kind("", {"id": STRING, "of": STRING, "at": DATETIME}, rows, "at", schemes=schemes)
@@ -52,6 +69,16 @@ def test_the_newest_load_the_newest_partitions(asked: Asked, schemes: tuple[Sche
 
 def test_a_range_that_ends_where_an_hour_begins_does_not_read_it(tmp_path: Path) -> None:
     assert [str(b) for b in counted.broken(world(WINDOW, BY_HOUR, WHOLE_HOURS), tmp_path)] == []
+
+
+def test_a_range_asks_the_buckets_of_its_own_days_alone(tmp_path: Path) -> None:
+    """Requests that find nothing go to the days between the bounds, not to all days of each bucket."""
+    assert [str(b) for b in counted.broken(world(LAST_HOUR, IN_BUCKETS), tmp_path)] == []
+
+
+def test_pointers_to_the_newest_lead_to_the_newest(tmp_path: Path) -> None:
+    """The entities that pointers lead to are those of the last hours, whatever order the hours have in the key."""
+    assert [str(b) for b in counted.broken(world(OF_GROUP, POINTED_AT), tmp_path)] == []
 
 
 @pytest.mark.long("worlds")

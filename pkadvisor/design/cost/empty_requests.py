@@ -105,9 +105,11 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
         asked, count = population.groups(named)
         if count > PIECES_MOST or count * len(demand.instances) > LOOK_UPS_MOST:
             return _by_chance(reading, key, rate_per_s)
-        begin, end = np.zeros(len(own), dtype=np.int64), np.full(len(own), count)
-        if period is not None and named == [period]:
+        within_ends = np.ones(len(own), dtype=bool)
+        if period is not None:
             begin, end = codes_between(population, period, demand.bounds[period[1]])
+            period_of = np.zeros(count, dtype=np.int64)
+            period_of[asked] = population.atom(period)[0]
         keep = rows_of_constants(population, plan.equal_atoms, constants)
         there = np.arange(rows) if keep is None else np.flatnonzero(keep)
         ids, groups_asked = population.groups(free_atoms(plan.equal_atoms, constants))
@@ -124,7 +126,9 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
         ordered = np.sort(place * places + codes[there])
         lacking = np.unique(place[missing[there]])
         for number in range(count):
-            sent = np.flatnonzero(own & (begin <= number) & (number < end))
+            if period is not None:
+                within_ends = (begin <= period_of[number]) & (period_of[number] < end)
+            sent = np.flatnonzero(own & within_ends)
             answered = np.zeros(len(sent))
             for part in range(parts):
                 looked_at = (number * parts + part) * groups_asked + ids[demand.instances[sent]]

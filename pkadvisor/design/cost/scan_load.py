@@ -86,6 +86,8 @@ def _up_to_the_last(reading: Reading, load: Floats) -> Iterator[tuple[tuple[Part
 
 def load_led_to(read: Read, demand: Demand, scheme: KeyScheme, population: Population, load: Floats) -> Floats:
     """The load of each entity at hand that pointers lead to."""
+    if read.plan.back:
+        return _on_the_way_back(read.plan, demand, population, load)
     reading = _reading(read, demand, scheme, population)
     return _on_runs(reading, read.plan.via, load)
 
@@ -143,11 +145,17 @@ def load_going_back(
     A request for a period that holds nothing of what an instance names counts as one entity, put on the first row at
     hand of the partition.
     """
-    way = walk_back(read.plan, demand, population)
+    load = np.minimum(load, rate_per_s * read.scanned)
+    in_vain = _asked_in_vain(read, demand, key, population, rate_per_s)
+    return _on_the_way_back(read.plan, demand, population, load) + in_vain
+
+
+def _on_the_way_back(plan: AccessPlan, demand: Demand, population: Population, load: Floats) -> Floats:
+    """The load of each instance, alike on all rows at hand that it reads period by period."""
+    way = walk_back(plan, demand, population)
     runs = [RowRun(way.line.rows, *way.first), RowRun(way.line.rows[way.brought], *way.further)]
-    rows_at_hand = sum(run.end - run.start for run in runs)
-    each = np.minimum(load, rate_per_s * read.scanned) / np.maximum(rows_at_hand, 1)
-    return spread_over(runs, each, population.rows) + _asked_in_vain(read, demand, key, population, rate_per_s)
+    rows_at_hand = np.asarray(sum(run.end - run.start for run in runs))
+    return spread_over(runs, load / np.maximum(rows_at_hand, 1), population.rows)
 
 
 def _asked_in_vain(read: Read, demand: Demand, key: Key, population: Population, rate_per_s: Floats) -> Floats:
