@@ -54,6 +54,8 @@ class Evidence:
     log: bool
     logged_s: float | None = None
     """Seconds from the first logged request to the last; None without a log, or of one without times."""
+    log_ends_us: float | None = None
+    """The time of the last logged request, in µs since 1970; None without a log, or of one without times."""
     kept: bool = False
     """Whether the best scheme is the one in place, and stays."""
     fraction: float = 1.0

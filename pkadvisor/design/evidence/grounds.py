@@ -20,7 +20,7 @@ from pkadvisor.design.rows.decode import SAME_RATE
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.density import Density, density_of, span_of
 from pkadvisor.documents.notes import RATES_APART
-from pkadvisor.lazy import Floats, special
+from pkadvisor.lazy import Floats, np, special
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass, Rate
@@ -161,18 +161,24 @@ def _window(demand: Demand, given: Evidence) -> _Window | None:
     for name, bounds in demand.bounds.items():
         span = span_of(population, name)
         if population.types.get(name) is EdmType.DATETIME and span is not None:
-            out.append(_asked_of(name, bounds, span, demand))
+            out.append(_asked_of(name, bounds, span, demand, given.log_ends_us))
     return max(out, key=lambda w: (w.outside > FOUND, w.wanted_s / w.span_s, w.time), default=None)
 
 
-def _asked_of(name: str, bounds: tuple[Floats, Floats], span: tuple[float, float], demand: Demand) -> _Window:
+def _asked_of(
+    name: str, bounds: tuple[Floats, Floats], span: tuple[float, float], demand: Demand, log_ends_us: float | None
+) -> _Window:
+    """A period that still runs when the log ends, such as a day, is asked for up to then: no entity is later."""
     low, high = bounds
     first, last = span
-    outside = 0.0
-    if demand.query.draw.by is DrawBy.LOG:
-        margin = last - first
-        outside = demand.mean(((low > last + margin) | (high < first - margin)).astype(float))
-    return _Window(name, width_s(name, demand), _seconds(span), outside)
+    if demand.query.draw.by is not DrawBy.LOG:
+        return _Window(name, width_s(name, demand), _seconds(span))
+    margin = last - first
+    outside = demand.mean(((low > last + margin) | (high < first - margin)).astype(float))
+    now = max(last, log_ends_us or math.inf)
+    begun = np.where(low < now, np.minimum(high, now), high)
+    until_now = replace(demand, bounds={**demand.bounds, name: (low, begun)})
+    return _Window(name, width_s(name, until_now), _seconds(span), outside)
 
 
 def _seconds(span: tuple[float, float]) -> float:
@@ -426,6 +432,7 @@ def grounds_under(best: CostEstimate, bench: Bench, section: Section, *, kept: b
         sampling=str(table.sampling) if table is not None and stated else deduced,
         log=section.traffic is not None or bool(bench.workload.instances),
         logged_s=section.traffic.lasts_s if section.traffic is not None else None,
+        log_ends_us=section.traffic.ends_us if section.traffic is not None else None,
         kept=kept,
         fraction=section.traffic.fraction if section.traffic is not None else 1.0,
         keys_of_log=data is not None and data.keys_of_log,

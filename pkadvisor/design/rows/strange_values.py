@@ -36,7 +36,7 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
 
     A value is strange where the complete data has no row with it, nor the log an insert of it; a bound, or a value
     beside a sample of the rows, and a value that is inserted, where it lies beyond the least and the greatest at hand
-    by more than their distance.
+    by more than their distance. Of a window both bounds must: today's last moment lies ahead of the data.
     ``entities``: how many there are in the table. A class of few of the requests, such as the purge of an old day, is
     no sign of templates that do not fit.
     """
@@ -55,7 +55,9 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
             if source in data.hashed or source not in data.sample.columns:
                 continue
             exact = column == source and name not in elsewhere  # what is new, or gone, has values of its own
-            strange = _strange(frame.get_column(column), data.sample.get_column(source), complete, exact)
+            held = data.sample.get_column(source)
+            asked = _without_overlaps(frame, column, source, held)
+            strange = _strange(asked, held, complete, exact)
             if strange is None or frame.height == 0:
                 continue
             strange = without_inserted(strange, source, workload) if exact else strange
@@ -64,6 +66,16 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
                 pair = other_case(strange, data.sample.get_column(source))
                 worst[source] = (share, _sentence(name, source, share, strange, complete and exact, pair))
     return tuple(sentence for _, sentence in sorted(worst.values(), key=lambda pair: (-pair[0], pair[1])))
+
+
+def _without_overlaps(frame: pl.DataFrame, column: str, source: str, held: pl.Series) -> pl.Series:
+    """What is asked for in a column; of the bounds of windows those of which the other bound is far from the data."""
+    asked = frame.get_column(column)
+    other = source + (HIGH if column.endswith(LOW) else LOW)
+    if column == source or other not in frame.columns:
+        return asked
+    far = far_values(frame.get_column(other), held)
+    return asked if far is None else asked.filter(frame.get_column(other).is_in(far.unique().implode()))
 
 
 def _strange(asked: pl.Series, held: pl.Series, complete: bool, exact: bool) -> pl.Series | None:

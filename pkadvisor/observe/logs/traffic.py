@@ -150,6 +150,11 @@ class TableTraffic:
         last = [c.last_us for c in self.classes if c.last_us is not None]
         return (max(last) - min(first)) / 1e6 if first and last else None
 
+    @property
+    def ends_us(self) -> int | None:
+        """The time of the last request, in µs since 1970; None without times."""
+        return max((c.last_us for c in self.classes if c.last_us is not None), default=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Clock:
