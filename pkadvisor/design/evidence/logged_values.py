@@ -21,10 +21,10 @@ FOUND_EXPECTED = 10
 
 
 def parameters(given: Evidence) -> Ground:
-    """Whether what the log asks for is in the data."""
+    """Whether what requests ask for is in the data."""
     name, title = "parameters", "logged values that are in the data"
-    if (hidden := _hidden_ranges(given)) is not None:
-        return hidden
+    if (unknown := _hidden_ranges(given) or _without_values(given)) is not None:
+        return unknown
     logged = [d for d in given.bench.demands if _looks_up(d)]
     if not logged:
         why = "the log asks for no value" if given.log else "there is no log; parameters are drawn from the data"
@@ -98,6 +98,26 @@ def _hidden_ranges(given: Evidence) -> Ground | None:
         f"the profile hides the values of {name}, which '{worst}' compares by range: nobody can count the rows of it"
     )
     return Ground("parameters", "logged values that are in the data", sentence, False, _DATA_ITSELF, rests)
+
+
+def _without_values(given: Evidence) -> Ground | None:
+    """The ground that does not carry because queries need a property that no entity of the data has; else None."""
+    population = given.bench.population
+
+    def missing(demand: Demand) -> list[str]:
+        columns = ((name, population.frame[name]) for name in demand.conditions.properties if population.has(name))
+        return [name for name, column in columns if column.null_count() == column.len() > 0]
+
+    rests = given.rests_on(lambda demand: bool(missing(demand)))
+    if rests < LOAD_DECIDES:
+        return None
+    worst = given.largest(lambda demand: bool(missing(demand)))
+    name = missing(next(d for d in given.bench.demands if d.query.name == worst))[0]
+    sentence = (
+        f"no entity of the data has a {name}, which '{worst}' asks for: nobody can count its values or what it returns"
+    )
+    what = f"data with {name}; a hash of each value is enough for equality"
+    return Ground("parameters", "logged values that are in the data", sentence, False, what, rests)
 
 
 _DATA_ITSELF = "the data in place of the profile (of numbers: a profile that was made with this --design)"

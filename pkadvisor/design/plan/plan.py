@@ -342,13 +342,15 @@ class _Planner:
         for (name, parts, others), known in zip(halves, fixed, strict=True):
             if name not in operators:
                 continue
+            label = leading_text(parts)  # all that a request for such rows compares with begins so
+            if label and not self.known.begins(others, label):
+                return True
             if not keys_meet(parts, None if operators[name] == "eq" else known, others, self.types):
                 return True
         if operators.get("PartitionKey") != "eq" or key.partition == other.partition:
             return False
-        mine, theirs = leading_text(key.partition), leading_text(other.partition)
-        labelled = ((mine, other.partition), (theirs, key.partition))
-        if any(label and not self.known.begins(parts, label) for label, parts in labelled):
+        theirs = leading_text(other.partition)
+        if theirs and not self.known.begins(key.partition, theirs):
             return True
         return self.labelled_apart(key.partition, other.partition) or self.labelled_apart(
             other.partition, key.partition

@@ -77,6 +77,7 @@ class TableSummary:
     throttled: str
     confidence: str
     changes_if: str
+    changes_if_short: str
     cautions: tuple[tuple[str, str], ...]
     give: str
     next_command: str
@@ -108,8 +109,13 @@ class TableSummary:
 
     @property
     def prose_in_short(self) -> tuple[tuple[str, str], ...]:
-        """The sentences without that on who is throttled where nobody is: the figures show it."""
-        return tuple(pair for pair in self.prose if pair[0] != "Throttled" or not pair[1].startswith(sentences.NOBODY))
+        """The sentences with long keys by their rank, without that on who is throttled where nobody is: the figures
+        show it."""
+        short = {"Changes if": self.changes_if_short}
+        sentences_shown = [(label, short.get(label, text)) for label, text in self.prose]
+        return tuple(
+            pair for pair in sentences_shown if pair[0] != "Throttled" or not pair[1].startswith(sentences.NOBODY)
+        )
 
     @property
     def designs(self) -> tuple[tuple[str, Figures], ...]:
@@ -182,6 +188,7 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
         throttled=sentences.throttled(table, _refused_in_log(result.log)) if advised else "",
         confidence=sentences.confidence(table, result.log),
         changes_if=changes_if(table),
+        changes_if_short=changes_if(table, in_short=True),
         ask_first=sentences.unique_in_sample(table),
         cautions=tuple(sentences.cautions(table, logged=logged)),
         give=give(table),

@@ -11,8 +11,8 @@ from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, KnownValue, sure
 from pkadvisor.review.facts.ranges import unsure_requests_per_s
-from pkadvisor.review.facts.tables import declared_total, entities_of
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.key_loads import declared_total, entities_of
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views.views import TableView

@@ -8,7 +8,7 @@ from pkadvisor.observe.design_file.declaration import is_table_name
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import partitions_most, values_most
+from pkadvisor.review.views.key_loads import entities_of, partitions_most, values_most
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
@@ -49,24 +49,6 @@ def entities(subject: Subject) -> float | None:
     Declared, or those of complete data.
     """
     return entities_of(subject.view)
-
-
-def declared_total(view: TableView) -> float | None:
-    """Entities that the design declares for a kind, else for its table."""
-    declared = view.section.declared
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
-    total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
-    return float(total) if total else None
-
-
-def entities_of(view: TableView) -> float | None:
-    """Entities of a table or kind: declared, or those of complete data; None where neither is there."""
-    if total := declared_total(view):
-        return total
-    declared, data = view.section.declared, view.section.data
-    if data is None or (declared is not None and str(declared.sampling) != "complete"):
-        return None
-    return float(data.rows)
 
 
 def entities_of_all(view: TableView) -> float | None:

@@ -43,9 +43,9 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.review.facts.changes import index_rows, key_change
-from pkadvisor.review.facts.tables import entities_of
 from pkadvisor.review.gate.gate import told
 from pkadvisor.review.views.findings import Finding, Status
+from pkadvisor.review.views.key_loads import entities_of
 from pkadvisor.review.views.reads import QueryRead, direction, queries_of, read_before, read_of, read_under
 from pkadvisor.review.views.views import DesignView, TableView
 

@@ -88,13 +88,33 @@ def clock_part(parts: tuple[Part, ...], view: TableView) -> tuple[Part, tuple[Pa
     return None
 
 
+def declared_total(view: TableView) -> float | None:
+    """Entities that the design declares for a kind, else for its table."""
+    declared = view.section.declared
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
+    total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
+    return float(total) if total else None
+
+
+def entities_of(view: TableView) -> float | None:
+    """Entities of a table or kind: declared, or those of complete data; None where neither is there."""
+    if total := declared_total(view):
+        return total
+    declared, data = view.section.declared, view.section.data
+    if data is None or (declared is not None and str(declared.sampling) != "complete"):
+        return None
+    return float(data.rows)
+
+
 def values_most(part: Part, view: TableView) -> float | None:
     """How many texts a part can have at the most, where that is certain: of a truth value, of a hash, and of properties
-    that are declared to have so many values."""
+    that are declared to have so many values, fewer than there are entities: new entities bring others where each has
+    one of its own."""
     if part.plain_property and view.types.get(part.plain_property) is EdmType.BOOLEAN:
         return 2.0
     buckets = math.inf if part.hashing is None else float(part.hashing.buckets_total)
-    known = distinct_of(view)
+    entities = entities_of(view) or math.inf
+    known = {name: count for name, count in distinct_of(view).items() if count < entities}
     if part.properties and not part.assigned and all(name in known for name in part.properties):
         return min(buckets, float(math.prod(known[name] for name in dict.fromkeys(part.properties))))
     return None if part.hashing is None else buckets

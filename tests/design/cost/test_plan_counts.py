@@ -317,6 +317,20 @@ def test_an_index_row_beside_unlabelled_rows_is_apart_from_a_range_that_fixes_wh
     assert found.own_kind == meets
 
 
+@pytest.mark.parametrize(("file_no", "meets"), [("2026-1", False), ("PARTY:x", True), ("PARTY:", True)])
+def test_unlabelled_rows_are_apart_from_a_labelled_index_row_unless_one_at_hand_begins_with_the_label(
+    file_no: str, meets: bool
+) -> None:
+    types = {"court": EdmType.STRING, "file_no": EdmType.STRING, "party": EdmType.STRING}
+    columns = {"court": ["a"] * 4, "file_no": [file_no, "1", "2", "3"], "party": ["Morel", "Mosley", "Moran", "Ueda"]}
+    rows = (IndexRow(parse_key("{court}", "PARTY:{party}_{file_no}"), "full"),)
+    scheme = KeyScheme(parse_key("{court}", "{file_no}"), rows)
+    asked = query("by-party", "court eq '{court}' and party ge 'Mor' and party lt 'Mos'", order=["party"], top=2)
+    plans = plan(asked, conditions(asked.filter), scheme, types, population_of(columns, types))
+    (found,) = (p for p in plans if p.via == 1)
+    assert (found.own_kind, found.top) == (meets, None if meets else 2)
+
+
 @pytest.mark.parametrize(("label", "apart"), [("T:", False), ("N:", True)])
 def test_without_data_two_rows_of_one_label_are_not_told_apart(label: str, apart: bool) -> None:
     types = {"tenant": EdmType.STRING, "n": EdmType.INT32}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -57,11 +59,16 @@ def design(**more: object) -> dict[str, Any]:
 
 
 def judged(
-    folder: Path, capsys: pytest.CaptureFixture[str], table: dict[str, Any], *options: str, count: int = ROWS
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    table: dict[str, Any],
+    *options: str,
+    count: int = ROWS,
+    more: Mapping[str, object] = MappingProxyType({}),
 ) -> tuple[int, Table]:
-    """(exit code, the table of the result)."""
+    """(exit code, the table of the result); ``more``: properties that all entities have."""
     data, path = folder / "things.jsonl", folder / "design.yaml"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows(count)), encoding="utf-8")
+    data.write_text("".join(json.dumps({**row, **more}) + "\n" for row in rows(count)), encoding="utf-8")
     path.write_text(json.dumps({"schema": 1, "tables": {"Things": table}}), encoding="utf-8")
     code = main(["analyze", str(data), "--design", str(path), "--format", "json", "-q", *options])
     (found,) = json.loads(capsys.readouterr().out)["tables"]
@@ -373,3 +380,19 @@ def test_there_is_a_registry_of_six() -> None:
     assert [measure.__name__ for measure in GROUNDS] == [
         "parameters", "density", "times", "coverage", "sampling", "assumptions",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [("100/s", "not_enough"), ("1/min", None)])
+def test_a_property_that_no_entity_has_carries_no_advice_where_much_of_the_load_asks_for_it(
+    rate: str, verdict: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owned = design()
+    owned["properties"] |= {"owner": "string"}
+    asked = {"name": "of-owner", "filter": "device eq '{device}' and id eq '{id}' and owner eq '{owner}'"}
+    owned["queries"].append({**asked, "rate": rate, "draw": "entities"})
+    code, found = judged(tmp_path, capsys, owned, more={"owner": None})
+    basis = ground(found, "parameters")
+    assert basis["carries"] == (verdict is None)
+    if verdict:
+        assert (code, found["verdict"]) == (1, verdict)
+        assert "no entity of the data has a owner, which 'of-owner' asks for" in basis["sentence"]
