@@ -86,6 +86,7 @@ def test_pointers_to_the_newest_lead_to_the_newest(tmp_path: Path) -> None:
     ("name", "judged", "what"),
     [
         ("the_newest_load_every_period", world(NEWEST, SCHEMES[:2]), "hottest partition"),
+        ("walks_end_early", world(NEWEST, SCHEMES[:2]), "newest: requests"),
         ("ends_left_out_are_read", world(WINDOW, BY_HOUR, WHOLE_HOURS), "window for "),
     ],
 )

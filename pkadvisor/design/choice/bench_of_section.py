@@ -311,7 +311,7 @@ def _strangers(demands: tuple[Demand, ...], workload: Workload, population: Popu
 
     A range that holds nothing of what has these keys is no sign of that.
     """
-    inserted, out = inserted_by_log(demands, workload), []
+    inserted, out = inserted_by_log(demands, workload, population), []
     for demand in demands:
         named = demand.conditions.equal.keys() - demand.constants.keys()
         fixed = [("p", name) for name in sorted(named) if population.has(name)]

@@ -98,8 +98,8 @@ def compound_key(ground: KeyGround) -> Iterator[Key]:
         for name, count in demand.conditions.one_beginning.items():
             equal = equalities(demand, ground)
             beginning = [*(part_for(n, ground.population) for n in equal), Prefix(name, count)]
-            row = complete(beginning, range_parts(demand, ground.population, set(equal)), ground)
-            yield Key(ground.join(beginning), ground.join(row))
+            for last in ([*range_parts(demand, ground.population, set(equal))], []):
+                yield Key(ground.join(beginning), ground.join(complete(beginning, last, ground)))
         tail = range_parts(demand, ground.population, set(equalities(demand, ground)))
         spares = bool(demand.conditions.ranges) or demand.query.top is not None
         for first, second in _equality_splits(demand, ground):
@@ -202,15 +202,27 @@ def single_partition(ground: KeyGround) -> Iterator[Key]:
 
 def unique_partition(ground: KeyGround) -> Iterator[Key]:
     """Every entity is its own partition: the widest spread, no group transactions, and no ranges but those of the
-    order that a class wants (its first few are the first of the table), and of what the key begins with."""
+    order that a class wants (its first few are the first of the table), and of what the key begins with. Also without
+    what a rule makes of a property that is there, and by what identifies alone."""
     for demand in ground.reading():
         names = sorted(equalities(demand, ground), key=lambda n: -ground.bounded(n))
         parts = [part_for(n, ground.population) for n in names]
-        tail = range_parts(demand, ground.population, set(demand.conditions.equal)) if demand.query.order_by else []
-        for lead in [parts, tail] if tail else [parts]:
-            whole = complete([], lead, ground)
-            if whole and not any(p.assigned for p in whole):
-                yield Key(ground.join(whole), ())
+        tail = range_parts(demand, ground.population, set(demand.conditions.equal))
+        leads = [parts, [*parts, *tail], tail] if demand.query.order_by else [parts, [*parts, *tail]]
+        for lead in leads:
+            for whole in (complete([], lead, ground), complete([], _without_ruled(lead, ground), ground)):
+                if whole and not any(p.assigned for p in whole):
+                    yield Key(ground.join(whole), ())
+    whole = complete([], [], ground)
+    if whole and not any(p.assigned for p in whole):
+        yield Key(ground.join(whole), ())
+
+
+def _without_ruled(parts: list[Part], ground: KeyGround) -> list[Part]:
+    """Parts of a key without the properties that a rule of the table makes of another one among them."""
+    there = {name for part in parts for name in part.properties}
+    ruled = {d.target for d in dependencies(ground.population) if d.source in there}
+    return [part for part in parts if not ruled.issuperset(part.properties)]
 
 
 def folded_key(ground: KeyGround) -> Iterator[Key]:

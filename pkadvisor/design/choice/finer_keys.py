@@ -20,6 +20,10 @@ from pkadvisor.design.plan.access_plan import Access
 
 VALUES_PER_BUCKET = 4
 """Distinct values at hand for each bucket at the least: of fewer, a bucket is hardly more than a value. Assumed."""
+SCANNED = ("hot-range", "scan-load")
+"""Constraints that requests for several partitions miss: buckets ask fewer of them, one by one."""
+FOLDED_INTO = (8, 32)
+"""Buckets of what a PartitionKey holds, in place of it. Assumed."""
 BUCKETED_BY = 2
 """Properties of a RowKey that are tried to bucket by, of those with values enough."""
 
@@ -60,6 +64,8 @@ def refine(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
                 properties, partial(partition_buckets, scheme=scheme, bench=some, costs=costs), ground
             ):
                 yield KeyScheme(Key((*key.partition, Literal(ground.separator), bucket), key.row), (), "hash bucket")
+    if any(v.code in SCANNED for v in estimate.violations):
+        yield from _in_buckets_of_its_own(scheme, ground)
     fronts = estimate.fronts.lasting(limits.lasting_s)
     if fronts is not None and estimate.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
         own = part_properties(variable(key.partition))
@@ -70,6 +76,19 @@ def refine(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
         for bucket in (*buckets_by(properties, needed, ground), *buckets_by(own, needed, ground, len(own))):
             lead = (bucket, Literal(ground.separator)) if key.partition else (bucket,)
             yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
+
+
+def _in_buckets_of_its_own(scheme: KeyScheme, ground: KeyGround) -> Iterator[KeyScheme]:
+    """A scheme with buckets of what its PartitionKey holds in place of that, which begins the RowKey: a range asks each
+    bucket in its order, and entities that have it in common still share a partition."""
+    key = scheme.main
+    own = variable(key.partition)
+    if len(own) == 1 and own[0].injective and not own[0].bucket_count and len(own[0].properties) == 1:
+        (name,) = own[0].properties
+        if ground.population.distinct([("p", name)]) > 1:
+            for count in FOLDED_INTO:
+                row = ground.join((*own, *variable(key.row)))
+                yield KeyScheme(Key((Hash(name, count),), row), (), "hash bucket")
 
 
 def recounted(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:

@@ -20,7 +20,7 @@ from pkadvisor.design.choice.key_building import KeyGround, digits, part_for, ra
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lead, leading_text, variable
-from pkadvisor.design.keys.transforms import Literal, Part, Time, part_properties
+from pkadvisor.design.keys.transforms import Hash, Literal, Part, Time, part_properties
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.identifiers import identities
@@ -32,6 +32,8 @@ from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.table.edm import EdmType
 
 HOT, APPENDS = "hot-partition", "append-only"
+ACROSS = 8
+"""Buckets of index rows in which each bucket is asked for what a class fixes. Assumed."""
 PERIODS_TRIED = 2
 """Periods that are tried for the PartitionKey of one index row: the finest that holds what a request wants, and the
 next longer one."""
@@ -121,6 +123,24 @@ def _rows_of(
         parts = _partition(partition, _label(named, frozenset(main.properties)), main, ground)
         yield IndexRow(Key(parts, ground.join(row)), "full")
         yield IndexRow(Key(parts, ground.join(row)), "pointer")
+    if fixed and isolation is None and demand.of_values is None:
+        for part in _across(fixed, tail, rest, demand, ground):
+            parts = ground.join([part], _label([part], frozenset(main.properties)))
+            yield IndexRow(Key(parts, ground.join([*fixed, *row])), "full")
+
+
+def _across(
+    fixed: Sequence[Part], tail: Sequence[Part], rest: Sequence[Part], demand: Demand, ground: KeyGround
+) -> Iterator[Part]:
+    """What divides index rows in place of what a class fixes, which begins the RowKey: periods of a time that it wants
+    in order or within bounds, and buckets of what identifies."""
+    for part in tail[:1]:
+        name = part.properties[0]
+        if ground.types.get(name) is EdmType.DATETIME:
+            yield from (Time(name, pattern) for pattern in periods_for(name, demand, ground))
+    for part in rest[-1:]:
+        if len(part.properties) == 1 and demand.conditions.any_of:
+            yield Hash(part.properties[0], ACROSS)
 
 
 def _partition(parts: Sequence[Part], label: str, main: Key, ground: KeyGround) -> tuple[Part, ...]:

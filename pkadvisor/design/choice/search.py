@@ -39,6 +39,8 @@ MAINS_CHEAPEST = 6
 """Main keys that get index rows since they promise the fewest requests with them."""
 OF_A_FAMILY = 2
 """Keys that differ in their hash buckets alone, of which so many are extended before others have had their turn."""
+ROWS_TRIED = 16
+"""Index rows that are each added to the best scheme. A count, for that reason."""
 ROW_ROUNDS = 2
 """Times that index rows get buckets, one PartitionKey each time: rows for two hot queries. A count, for that reason."""
 
@@ -126,8 +128,9 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     everything = [*(c for c in pool.values() if id(c) in named), *with_reason(rowed, ground)]
     everything = one_of_each_text(everything, named, ground)
     best = best_of(everything)
-    for finer in recounted(best, ground) if id(best) not in named else ():
-        everything[everything.index(best)] = best_of([best, add(finer)])
+    nearby = [*recounted(best, ground), *one_row_apart(best, add, ground)] if id(best) not in named else []
+    nearest = best_of([best, *(each for finer in nearby if not _idle_rows(each := add(finer)))])
+    everything[everything.index(best)] = nearest
     order = ranked(everything)
     recommended = order[0]
     now = given[0] if current else None
@@ -155,6 +158,17 @@ def _beside_current(
         more = tuple(row for row in rows if row in lacking)
         if more:
             yield with_index_rows(KeyScheme(current.main), (*current.index_rows, *more), in_use=True)
+
+
+def one_row_apart(
+    best: CostEstimate, add: Callable[[KeyScheme], CostEstimate], ground: KeyGround
+) -> Iterator[KeyScheme]:
+    """The best scheme with one index row more or less: sets of rows were compared by sums, which are not all of it."""
+    main, rows = KeyScheme(best.scheme.main), best.scheme.index_rows
+    if len(rows) > 1:
+        yield from (with_index_rows(main, tuple(r for r in rows if r is not row)) for row in rows)
+    lacking = [row for row in rows_beside(add(main), ground) if row not in rows]
+    yield from (with_index_rows(main, (*rows, row)) for row in lacking[:ROWS_TRIED])
 
 
 def _with_rows_added(now: CostEstimate, estimates: Sequence[CostEstimate]) -> CostEstimate | None:
@@ -233,7 +247,8 @@ def worth_extending(mains: Sequence[CostEstimate], ground: KeyGround) -> list[Co
     """Main keys that get index rows: those that would be best if rows served what they serve badly.
 
     Each is judged by the classes that it serves well; every other class will need a row. Most are chosen for few rows
-    in other partitions, which hold the newest writes later, and some for few requests with all their rows.
+    in other partitions, which hold the newest writes later, and some for few requests with all their rows; and the key
+    that is best as it is.
     """
     distinct = list({c.scheme.text: c for c in mains}.values())
     barred, fewest = ("not-unique", "isolation"), min((_broken_sets(c) for c in distinct), default=0.0)
@@ -250,6 +265,7 @@ def worth_extending(mains: Sequence[CostEstimate], ground: KeyGround) -> list[Co
         return promise.severity, promise.requests_per_s, promise.away, promise.tie
 
     chosen = [
+        best_of(usable),
         *_of_each_family(sorted(usable, key=fewest_away))[:MAINS_EXTENDED],
         *_of_each_family(sorted(usable, key=fewest_requests))[:MAINS_CHEAPEST],
     ]

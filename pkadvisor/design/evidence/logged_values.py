@@ -196,7 +196,7 @@ def _found(demand: Demand, given: Evidence) -> float:
     """
     population = given.bench.population
     fixed = [("p", n) for n in demand.conditions.equal if n not in demand.constants and population.has(n)]
-    inserted = inserted_by_log(given.bench.demands, given.bench.workload)
+    inserted = inserted_by_log(given.bench.demands, given.bench.workload, population)
     if population.complete:
         return share_there(demand, [[one] for one in fixed], inserted, population)
     there = int(np.count_nonzero(population.matching(fixed, demand.instances) > 0))

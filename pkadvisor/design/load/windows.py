@@ -14,6 +14,9 @@ from pkadvisor.observe.workload import DrawBy, Workload
 
 APART = 2.0
 """Times that two figures of one thing may lie apart before they contradict each other."""
+EVEN = 1.5
+"""Times that the density of the newest quarter and that of the whole data may lie apart, for windows of all of the data
+to be scaled by the rate: which of both the rate is that of, nobody says. Assumed."""
 RECURS = 0.9
 """Share of the newer half of the rows whose values the older half has as well, from which on more inserts mean more
 rows of each value and no further values: assumed."""
@@ -44,7 +47,15 @@ def _by_rate(demand: Demand, density: Density, population: Population) -> Demand
         return demand
     new = _new_values(demand, density.arrival, population)
     inserts = rate(density.inserts_per_s)
-    if new:
+    low, high = sorted((density.mean_per_s, density.newest_per_s))
+    if high > EVEN * low:
+        held = ByRate(None)
+        note = (
+            f"how many entities such a window holds at {inserts} inserted is not known, for they came unevenly: "
+            f"{amount(counted)} are counted in data of {rate(density.mean_per_s)}, and {rate(density.newest_per_s)} in "
+            "the newest quarter of its time"
+        )
+    elif new:
         held = ByRate(None)
         note = (
             f"how many entities such a window holds at {inserts} inserted is not known, for further inserts have "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from pkadvisor.design.choice.candidates import main_keys
+from pkadvisor.design.choice.finer_keys import refine
 from pkadvisor.design.choice.index_candidates import index_rows
 from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.cost.cost import estimate
@@ -53,6 +55,48 @@ def test_a_unique_partition_begins_with_what_others_bound() -> None:
     beyond = query("beyond", "city ge '{city}'")
     assert any(key.startswith("{city}_{pad(id") and key.endswith(" | ''") for key in keys_for(one, beyond))
     assert not any(key.startswith("{city}_{pad(id") and key.endswith(" | ''") for key in keys_for(one))
+
+
+def test_a_unique_partition_may_lack_what_is_asked_and_begin_with_what_is_bounded() -> None:
+    of_city = query("of-city", "city eq '{city}' and score ge {score-5} and score le {score+5}")
+    whole = {key.split(" | ")[0] for key in keys_for(of_city) if key.endswith(" | ''")}
+    assert {"{pad(id,4)}", "{city}_{pad(id,4)}", "{city}_{pad(score,19)}"} <= whole
+
+
+def test_a_key_may_lack_what_a_rule_makes_of_its_other_parts() -> None:
+    columns = {"id": [*range(200)], "city": [f"{'news'[n % 4]}{n % 12}" for n in range(200)]}
+    columns["area"] = [city[0] for city in columns["city"]]
+    types = {"id": EdmType.INT32, "city": EdmType.STRING, "area": EdmType.STRING}
+    both = query("both", "city eq '{city}' and area eq '{area}'")
+    keys = {str(s.main) for s in main_keys(KeyGround(bench_of(population_of(columns, types), both)))}
+    assert any(key.startswith("{city}_{pad(id") and key.endswith(" | ''") for key in keys)
+
+
+def test_beginnings_that_the_log_fixes_close_a_key_with_and_without_the_range_behind_them() -> None:
+    here = ground(query("begins", "score eq {score} and city ge '{city}'"))
+    (demand,) = here.bench.demands
+    begun = replace(demand, conditions=replace(demand.conditions, one_beginning={"city": 1}))
+    here = replace(here, bench=replace(here.bench, demands=(begun,)))
+    rows = {str(s.main).split(" | ")[1] for s in main_keys(here) if "{prefix(city,1)}" in str(s.main)}
+    assert {row.startswith("{city}") for row in rows} == {True, False}
+
+
+def test_a_scanned_property_is_asked_in_buckets_of_itself() -> None:
+    beyond = query("beyond", "city ge '{city}'", rate=2_000.0)
+    here = ground(beyond)
+    scanned = estimate(KeyScheme(parse_key("{city}", "{pad(id,7)}", known=TYPES)), here.bench)
+    assert any(v.code in ("hot-range", "scan-load") for v in scanned.violations)
+    assert "{hash(city,8)} | {city}_{pad(id,7)}" in {str(s.main) for s in refine(scanned, here)}
+
+
+def test_index_rows_lie_under_periods_or_buckets_of_what_a_class_does_not_fix() -> None:
+    recent = query("recent", "city eq '{city}' and at gt datetime'{at-7d}' and at le datetime'{at}'")
+    either = query("either", "(city eq '{city}' or city eq 'c3')")
+    here = ground(recent, either)
+    main = parse_key("{city}_{hash(id,6)}", "{pad(id,7)}", known=TYPES)
+    rows = {str(row.key) for demand in here.bench.demands for row in index_rows(main, demand, here)}
+    assert any(key.startswith("AT:{time(at,") and " | {city}_{ticks(at)}" in key for key in rows)
+    assert any(key.startswith("ID:{hash(id,8)} | {city}_{pad(id,") for key in rows)
 
 
 def test_a_narrow_range_beside_a_key_of_buckets_is_an_index_row_by_its_property() -> None:

@@ -59,6 +59,32 @@ def test_no_proposed_index_row_is_idle() -> None:
         assert set(range(1, len(found.scheme.index_rows) + 1)) <= used, found.scheme.text
 
 
+def test_the_best_key_is_tried_with_each_index_row_that_no_sum_proposes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "propose", lambda *_, **__: row_sets.Proposed((), 1, 0, 0.0))
+    found = advise(bench_of(race(), by_bib(60), by_age(40), register(2)), None).recommended
+    assert len(found.scheme.index_rows) == 1
+
+
+def test_the_best_key_is_tried_without_each_of_its_index_rows() -> None:
+    here = KeyGround(bench_of(race(), by_bib(60), by_age(40), register(2)))
+    main = parse_key("{event}", "BIB:{pad(bib,5)}")
+    rows = tuple(
+        IndexRow(parse_key("{event}", f"{name.upper()}:{{{name}}}_{{pad(bib,5)}}")) for name in ("age", "note")
+    )
+    found = estimate(KeyScheme(main, rows), here.bench)
+    apart = search.one_row_apart(found, lambda scheme: estimate(scheme, here.bench), here)
+    counts = Counter(len(scheme.index_rows) for scheme in apart)
+    assert counts[1] == 2 and counts[3] > 0 and set(counts) == {1, 3}
+
+
+def test_the_key_that_is_best_as_it_is_gets_index_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MAINS_EXTENDED", 0)
+    monkeypatch.setattr(search, "MAINS_CHEAPEST", 0)
+    here = KeyGround(bench_of(race(), by_bib(60), by_age(40), register(2)))
+    mains = [estimate(scheme, here.bench) for scheme in main_keys(here)]
+    assert search.worth_extending(mains, here) == [best_of(mains)]
+
+
 def test_named_schemes_take_part_and_every_candidate_is_ranked_once() -> None:
     bench = bench_of(race(), by_bib(60), register(2))
     extra = KeyScheme(parse_key("{pad(age,3)}", "{event}_{pad(bib,5)}"))

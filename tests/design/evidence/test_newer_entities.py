@@ -19,13 +19,14 @@ BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
 OLD, NEW = 300, 120
 
 
-def write(folder: Path, *, inserts: bool) -> None:
-    """Sessions of 20 users, and a log in which others are opened, read and changed."""
-    rows = [f"u{n % 20:02},s{n:05},{n % 7}" for n in range(OLD)]
+def write(folder: Path, *, inserts: bool, user: str = "u", first: int = OLD) -> None:
+    """Sessions of 20 users, and a log in which others are opened, read and changed; the data has other users where
+    their names begin otherwise, and the sessions of the log where these count from below its last."""
+    rows = [f"{user}{n % 20:02},s{n:05},{n % 7}" for n in range(OLD)]
     (folder / "sessions.csv").write_text("\n".join(["PartitionKey,RowKey,state", *rows]) + "\n")
     lines = []
     for n in range(NEW):
-        key = {"table": "Sessions", "pk": f"u{n % 20:02}", "rk": f"s{OLD + n:05}"}
+        key = {"table": "Sessions", "pk": f"u{n % 20:02}", "rk": f"s{first + n:05}"}
         for place, op in enumerate(["insert", "query", "merge"][not inserts :]):
             lines.append({**key, "op": op, "at": f"{BEGIN + timedelta(seconds=n, milliseconds=place):%FT%T.%fZ}"})
     (folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -43,6 +44,24 @@ def test_what_the_log_inserts_is_no_stranger(inserts: bool, tmp_path: Path, monk
     assert (table["verdict"], share >= FOUND) == (("keep", True) if inserts else ("not_enough", False))
     missing = [note for note in (*table["notes"], *table["warnings"]) if "not in the data" in note]
     assert bool(missing) != inserts
+
+
+def test_what_the_data_has_under_another_key_is_no_newer_entity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log opens sessions that the data has, of users that it has not: they are of different tables."""
+    write(tmp_path, inserts=True, user="w", first=0)
+    monkeypatch.chdir(tmp_path)
+    types = {"user": "string", "session": "string", "state": "int32"}
+    table = {"sampling": "complete", "partition_key": "{user}", "row_key": "{session}", "properties": types}
+    Path("design.yaml").write_text(json.dumps({"schema": 1, "tables": {"Sessions": table}}))
+    data = Path("sessions.csv").read_text().replace("PartitionKey,RowKey", "user,session")
+    Path("sessions.csv").write_text(data)
+    given = ["sessions.csv", "--log", "log.jsonl", "--design", "design.yaml"]
+    assert main(["analyze", "-q", *given, "--out", "json=r.json"]) == 1
+    (table,) = json.loads(Path("r.json").read_text())["tables"]
+    (ground,) = [g for g in table["grounds"] if g["name"] == "parameters"]
+    assert (table["verdict"], ground["carries"], ground["measured"]) == ("not_enough", False, 0)
 
 
 def test_a_sample_of_the_inserts_stands_for_all() -> None:

@@ -66,6 +66,24 @@ def test_what_further_inserts_bring_under_further_values_is_not_known(
     assert "further inserts have further values of order" in " ".join(of_recommended(found, "of-order")["notes"])
 
 
+def test_of_uneven_data_nobody_knows_which_density_is_that_of_the_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half of the entities came in the last eighth of the time: windows are scaled by neither density."""
+    data, path = tmp_path / "things.jsonl", tmp_path / "design.yaml"
+    minutes = [*range(0, 1400, 14), *range(1400, 1600, 2)]
+    lines = (
+        {"device": f"d{n % 4}", "at": f"2026-03-{2 + m // 1440:02}T{m // 60 % 24:02}:{m % 60:02}:00Z", "id": f"e{n:04}"}
+        for n, m in enumerate(minutes)
+    )
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    path.write_text(json.dumps({"schema": 1, "tables": {"Things": design(writes=OFTEN)}}), encoding="utf-8")
+    main(["analyze", str(data), "--design", str(path), "--format", "json", "-q"])
+    (found,) = json.loads(capsys.readouterr().out)["tables"]
+    assert of(found)["window_by_rate"] == {"entities_returned": None}
+    assert "is not known, for they came unevenly" in " ".join(of_recommended(found)["notes"])
+
+
 @pytest.mark.parametrize("rate", sizes(["50/h"], ["60/h", "50/h", "100/h"], "proofs"))
 def test_windows_are_as_counted_where_rate_and_data_agree(
     rate: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -9,7 +9,7 @@ than the data, every draw is stated, and a log (where there is one) holds what i
 * something is taken away, and the verdict is no more certain than before.
 
 Besides, rows of a whole world are lost, and the rate of inserts is kept: what a window of time holds by the rate is
-what it held before.
+what it held before, or not known where entities came far more densely at the end than before.
 
 One ground and one removal are drawn for each world. ``--shares`` contradicts every ground of each world, and holds the
 shares. Held by the law are single worlds: a world that breaks the law is a finding,
@@ -18,7 +18,7 @@ although the shares that are promised are at most 2 % and at least 95 %.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from pathlib import Path
@@ -272,6 +272,9 @@ CONTRADICTED: tuple[tuple[str, Callable[[Given, float, Random], Given | None]], 
 
 KEPT, ROWS_HELD, NEAR = 0.2, 8.0, 1.5
 """Share of rows that are kept; rows of a window, of those kept, from which a mean is told; and how near it must be."""
+UNEVEN = 1.4
+"""Times that the rate of arrivals in the newest quarter and in all of the time lie apart, from which on the rate by
+which a window is to be told need not be known."""
 
 
 def _thinned(given: Given, before: Document, folder: Path, random: Random) -> Iterator[Broken]:
@@ -288,9 +291,19 @@ def _thinned(given: Given, before: Document, folder: Path, random: Random) -> It
     asked = next((a for a in table["workload"] if a["name"] == RECENT), None)
     held = asked and asked["window_by_rate"] and asked["window_by_rate"]["entities_returned"]
     true = counted["entities_returned"]
+    if asked and asked["window_by_rate"] and held is None and _uneven(rows, str(kind.arrival)):
+        return
     if not held or not true / NEAR <= held <= true * NEAR:
         said = asked and asked["window_by_rate"]
         yield Broken(NAME, f"{RECENT}: entities of a window by the rate, of {len(rows)} rows kept", "", said, true)
+
+
+def _uneven(rows: Sequence[Row], name: str) -> bool:
+    """Whether entities came so unevenly that the newest quarter of the time says another rate than all of it."""
+    moments = sorted(v for row in rows if isinstance(v := row[name], int))
+    first, last = moments[0], moments[-1]
+    newest = sum(m > last - (last - first) // 4 for m in moments) * 4 / len(moments)
+    return max(newest, 1 / max(newest, 1e-9)) > UNEVEN
 
 
 # -- something taken away ----------------------------------------------------------------------------------------------

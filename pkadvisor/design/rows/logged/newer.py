@@ -13,8 +13,11 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Ints, np, pl
 from pkadvisor.observe.workload import DrawBy, Operation, Workload
+from pkadvisor.table.edm import EdmType
 
 ADDING = (Operation.INSERT, Operation.UPSERT)
+IDENTIFYING = (EdmType.STRING, EdmType.GUID, EdmType.INT32, EdmType.INT64)
+"""Types of identifiers: two entities may have one time, or one measured number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,26 @@ def sampled_share(workload: Workload, names: Iterable[str]) -> float:
     return held / logged if held else 1.0
 
 
-def inserted_by_log(demands: Iterable[Demand], workload: Workload) -> Inserted:
-    """The entities that the log of a workload inserts."""
+def inserted_by_log(demands: Iterable[Demand], workload: Workload, population: Population) -> Inserted:
+    """The entities that the log of a workload inserts, without those that the data has under another key."""
     adding = [d for d in demands if d.query.operation in ADDING and d.query.draw.by is DrawBy.LOG]
-    rows = [np.empty(0, dtype=np.int64), *(d.instances for d in adding)]
+    rows = [np.empty(0, dtype=np.int64)]
+    for demand in adding:
+        frame, instances = workload.instances.get(demand.query.name), demand.instances
+        rows.append(instances[~_identified(instances, frame.columns if frame is not None else (), population)])
     return Inserted(np.concatenate(rows), sampled_share(workload, [d.query.name for d in adding]))
+
+
+def _identified(rows: Ints, named: Iterable[str], population: Population) -> Bools:
+    """Whether some ``named`` property that tells the entities of the data apart has the value of one of them: then an
+    inserted entity is no newer one."""
+    found = np.zeros(len(rows), dtype=bool)
+    for name in named if population.rows > 1 else ():
+        atom = ("p", name)
+        apart = population.types.get(name) in IDENTIFYING and population.has(name)
+        if apart and population.distinct([atom]) == population.rows:
+            found |= population.counts([atom])[population.groups([atom])[0][rows]] > 0
+    return found
 
 
 def share_there(demand: Demand, sets: Iterable[Iterable[Atom]], inserted: Inserted, population: Population) -> float:
