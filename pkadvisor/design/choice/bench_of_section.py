@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, types_of
+from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, secrets_of, types_of
 from pkadvisor.design.choice.table_rules import with_rules_of_table
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX
 from pkadvisor.design.keys.conditions import conditions
@@ -79,7 +79,16 @@ def bench_for(
     if comparable and population.complete and not data.keys_of_log:
         notes += _strangers(asked, workload, population)
     size = property_bytes(population, declared_sizes)
-    bench = Bench(population, workload, asked, limits, size, declared_sizes=declared_sizes, refused=data.refused)
+    bench = Bench(
+        population,
+        workload,
+        asked,
+        limits,
+        size,
+        declared_sizes=declared_sizes,
+        refused=data.refused,
+        secret=secrets_of(section),
+    )
     population.rises = counter_rises(population, workload)
     population.ordered = frozenset(
         name for each in asked for name in (*each.conditions.ranges, *(o.property for o in each.query.order_by))

@@ -18,9 +18,9 @@ from pkadvisor.design.choice.key_building import (
     SINGLE_PARTITION_MAX,
     KeyGround,
     complete,
-    mutable,
     part_for,
     range_parts,
+    unfit,
 )
 from pkadvisor.design.choice.table_rules import as_ruled
 from pkadvisor.design.keys.scheme import Key, KeyScheme
@@ -45,6 +45,7 @@ SUBSETS_MAX = 4
 def equalities(demand: Demand, ground: KeyGround) -> tuple[str, ...]:
     """A class's equality properties, the most shared first; ties keep the order of the filter."""
     names = [n for n in (*demand.conditions.equal, *demand.conditions.any_of) if ground.population.may_be_key(n)]
+    names = [n for n in names if n not in ground.bench.secret]
     return tuple(sorted(names, key=lambda n: -ground.weight(n)))
 
 
@@ -112,7 +113,7 @@ def compound_key(ground: KeyGround) -> Iterator[Key]:
 def time_bucket(ground: KeyGround) -> Iterator[Key]:
     """The period of a time that queries range or sort over closes the PartitionKey, behind what they fix; also without
     what updates change, since a change in the RowKey leaves the entity in its partition."""
-    changing = mutable(ground)
+    changing = unfit(ground)
     for demand in ground.reading():
         times = [
             n

@@ -127,6 +127,7 @@ def said(constraint: Constraint, limits: Limits) -> str:
         "key-too-long": f"keys stay within {limits.key_units_max:,} UTF-16 units",
         "transaction-broken": f"every set of transaction{of} is one group transaction",
         "isolation": "the isolating property leads every PartitionKey",
+        "secret-shown": "no key shows a property that is declared secret",
         "entity-too-large": f"entities stay within {limits.entity_bytes:,} bytes",
         "budget": f"the budget of{of}",
     }

@@ -200,9 +200,10 @@ def _moves(operand: object) -> bool:
     return isinstance(operand, Parameter)
 
 
-def mutable(ground: KeyGround) -> frozenset[str]:
-    """Properties that some update changes: in a key they turn every such update into a delete and an insert."""
-    return frozenset(name for d in ground.bench.demands for name in d.query.sets)
+def unfit(ground: KeyGround) -> frozenset[str]:
+    """Properties that no key should hold: secrets, and those that some update changes, which in a key turn every such
+    update into a delete and an insert."""
+    return ground.bench.secret.union(name for d in ground.bench.demands for name in d.query.sets)
 
 
 def complete(partition: list[Part], row: list[Part], ground: KeyGround) -> list[Part]:
@@ -217,7 +218,7 @@ def complete(partition: list[Part], row: list[Part], ground: KeyGround) -> list[
         return transforms
 
     def spare() -> list[str]:
-        fixed, population = mutable(ground), ground.population
+        fixed, population = unfit(ground), ground.population
         able = sorted((_tail_rank(n, population), n) for n in population.types if _identifies(n, population))
         return [n for rank, n in able if n not in fixed and (not rank[0] or _unique_alone(n, population))]
 
@@ -238,7 +239,7 @@ def _unique_in_sample(partition: list[Part], row: list[Part], ground: KeyGround)
     if population.surplus(atoms) == 0:
         return row
     used = set(part_properties((*partition, *row)))
-    changing = mutable(ground)
+    changing = unfit(ground)
     spare = [n for n in population.types if n not in used and n not in changing and _identifies(n, population)]
     fixed = [n for d in ground.reading() for n in d.conditions.equal]
     spare.sort(key=lambda n: _tail_rank(n, population))

@@ -251,7 +251,7 @@ def worth_extending(mains: Sequence[CostEstimate], ground: KeyGround) -> list[Co
     that is best as it is.
     """
     distinct = list({c.scheme.text: c for c in mains}.values())
-    barred, fewest = ("not-unique", "isolation"), min((_broken_sets(c) for c in distinct), default=0.0)
+    barred, fewest = ("not-unique", "isolation", "secret-shown"), min((_broken_sets(c) for c in distinct), default=0.0)
     whole = [c for c in distinct if _broken_sets(c) <= fewest]
     usable = [c for c in whole if not any(v.code in barred for v in c.violations)] or whole
     promises = {id(main): _promise(main, ground) for main in usable}

@@ -231,6 +231,16 @@ def declared_values(section: Section) -> dict[str, int]:
     return dict(kind.distinct if kind is not None else declared.distinct)
 
 
+def secrets_of(section: Section) -> frozenset[str]:
+    """The properties of a table or kind that are declared secret."""
+    declared = section.declared
+    if declared is None:
+        return frozenset()
+    kind = next((k for k in declared.kinds if k.name == section.kind), None)
+    sensitive = kind.sensitive if kind is not None else declared.sensitive
+    return frozenset(name for name, what in sensitive if what == "secret")
+
+
 def _own_traffic(section: Section, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> TableTraffic:
     """The log of a table, of one with several kinds the requests that name this kind, or of which the keys or the
     properties are its own."""

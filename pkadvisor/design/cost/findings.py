@@ -68,6 +68,7 @@ def violations_of(
     isolation = bench.workload.isolation
     if isolation is not None:
         out += _not_isolated(scheme, isolation)
+    out += _secrets_shown(scheme, bench.secret)
     out += _legality(scheme, bench)
     return tuple(out)
 
@@ -147,6 +148,16 @@ def _not_isolated(scheme: KeyScheme, name: str) -> list[Violation]:
             continue
         return [Violation("isolation", message, 1.0, 0.0, "rule", 5.0)]
     return []
+
+
+def _secrets_shown(scheme: KeyScheme, secret: frozenset[str]) -> list[Violation]:
+    """A key that shows the value of a property that is declared secret."""
+    every = (part for key, _ in scheme.each_key() for part in (*key.partition, *key.row))
+    names = sorted({name for part in every if part.hashing is None for name in part.properties if name in secret})
+    if not names:
+        return []
+    message = f"a key shows {', '.join(names)}, declared secret: keys are part of URLs, which logs and traces keep"
+    return [Violation("secret-shown", message, float(len(names)), 0.0, "properties", 5.0)]
 
 
 def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:

@@ -176,7 +176,7 @@ def _asked_of(
     margin = last - first
     outside = demand.mean(((low > last + margin) | (high < first - margin)).astype(float))
     now = max(last, log_ends_us or math.inf)
-    begun = np.where(low < now, np.minimum(high, now), high)
+    begun = np.where((low < now) & np.isfinite(high), np.minimum(high, now), high)
     until_now = replace(demand, bounds={**demand.bounds, name: (low, begun)})
     return _Window(name, width_s(name, until_now), _seconds(span), outside)
 

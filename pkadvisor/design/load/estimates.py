@@ -431,6 +431,8 @@ class Bench:
     """What other tables and kinds bring to each target of the account at the worst moment of all, by cause."""
     refused: tuple[str, ...] = ()
     """Why the service refuses some of the entities, whatever their keys."""
+    secret: frozenset[str] = frozenset()
+    """Properties whose values no key may show."""
 
     @property
     def memo(self) -> dict[object, Any]:
@@ -440,11 +442,9 @@ class Bench:
     @property
     def horizon_factor(self) -> float:
         """Growth that the design must survive, of what ``growth_of`` names."""
-        growth = self.workload.growth
-        return DEFAULT_HORIZON_FACTOR if growth is None else max(1.0, growth.factor)
+        return max(1.0, self.workload.growth.factor) if self.workload.growth else DEFAULT_HORIZON_FACTOR
 
     @property
     def growth_of(self) -> GrowthOf:
         """What grows: the rates where nothing is declared."""
-        growth = self.workload.growth
-        return GrowthOf.RATE if growth is None else growth.of
+        return self.workload.growth.of if self.workload.growth else GrowthOf.RATE

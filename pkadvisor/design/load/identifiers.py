@@ -29,14 +29,14 @@ def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:
     Each is of equalities alone and unique among the rows at hand. What a query wants in an order names many.
     """
     population = bench.population
-    mutable = {name for d in bench.demands for name in d.query.sets}
+    unfit = bench.secret.union(name for d in bench.demands for name in d.query.sets)
     groups = shared_values(bench)
     named: dict[bool, list[tuple[str, ...]]] = {True: [], False: []}
     for demand in bench.demands:
         wanted = demand.conditions
         names = tuple(wanted.equal)
         plain = names and not (wanted.ranges or wanted.any_of or wanted.residual or demand.constants)
-        if not plain or mutable & set(names) or not all(population.has(n) for n in names):
+        if not plain or unfit & set(names) or not all(population.has(n) for n in names):
             continue
         if demand.query.operation is Operation.QUERY and any(set(names) <= group for group in groups):
             continue

@@ -23,6 +23,7 @@ TOLD_BY = {
     "not-unique": ("PK307", "PK308", "PK311", "PK405"),
     "key-too-long": ("PK302",),
     "isolation": ("PK704",),
+    "secret-shown": ("PK702",),
     "entity-too-large": ("PK603",),
     "transaction-broken": ("PK401",),
     "transaction-too-large": ("PK402",),

@@ -88,11 +88,13 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
 
 
 def judged(world: World) -> World | None:
-    """The world without keys, goals of latency and what nothing names; None where it is too large for the law."""
+    """The world without keys, goals of latency, secrets and what nothing names; None where it is too large for the
+    law."""
     if len(world.kinds) > 1 or len(world.kinds[0].rows) > ROWS or "isolation" in world.extra:
         return None
     asked = tuple(replace(each, p99_ms=None) for each in world.asked)
-    bare = replace(world, current=None, asked=asked, kinds=(replace(world.kinds[0], schemes=()),))
+    told = {name: {k: v for k, v in of.items() if k != "sensitive"} for name, of in world.kinds[0].told.items()}
+    bare = replace(world, current=None, asked=asked, kinds=(replace(world.kinds[0], schemes=(), told=told),))
     for name in unused(bare, bare.kinds[0]):
         if name != "id" and len(bare.kinds[0].types) > PROPERTIES:
             bare = replace(bare, kinds=(without_property(bare.kinds[0], name),))
