@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,7 +116,7 @@ class _SettingsReader:
             try:
                 if not number and not isinstance(value, str):
                     raise UsageError("no number")
-                if number and not -1e300 < value < math.inf:
+                if number and not -1e300 < value < 1e300:
                     raise UsageError("no number")
                 text = value if isinstance(value, str) else repr(float(value))
                 parse_pair(f"{key}={text}", "", "")

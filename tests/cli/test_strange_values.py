@@ -123,3 +123,25 @@ def test_values_in_other_letters_are_no_other_table(run: Run, tmp_path: Path) ->
 @pytest.mark.parametrize("held", [["xyz", "ab"], ["abc", "ABD"], [None]])
 def test_texts_that_differ_in_more_are_no_other_letters(held: list[str | None]) -> None:
     assert other_case(pl.Series(["abc", "def"]), pl.Series(held, dtype=pl.String)) is None
+
+
+def test_the_day_that_runs_when_the_log_ends_is_asked_for_up_to_then(run: Run, tmp_path: Path) -> None:
+    """An export of six hours of today, and a log that asks for a device's events of today."""
+    begin = datetime(2026, 11, 2, tzinfo=UTC)
+    moments = [begin + timedelta(seconds=36 * n) for n in range(600)]
+    lines = ["PartitionKey,RowKey,device,at"]
+    lines += [f"{m:%Y%m%d},{m:%H%M%S}000_d{n % 40},d{n % 40},{m:%Y-%m-%dT%H:%M:%SZ}" for n, m in enumerate(moments)]
+    (tmp_path / "events.csv").write_text("\n".join(lines) + "\n")
+    asked = [
+        {
+            "table": "Events",
+            "at": f"{moments[-1] + timedelta(seconds=n / 2):%Y-%m-%dT%H:%M:%S.%fZ}",
+            "filter": f"PartitionKey eq '20261102' and device eq 'd{n % 40}'",
+        }
+        for n in range(400)
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, asked)) + "\n")
+    ran = run("analyze", "events.csv", "--log", "log.jsonl", "--format", "json")
+    (table,) = json.loads(ran.stdout)["tables"]
+    assert table["verdict"] != "not_enough"
+    assert "are not near the data" not in ran.stdout.decode()

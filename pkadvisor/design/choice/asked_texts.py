@@ -55,7 +55,7 @@ class Proposer(Protocol):
 def asked(demand: Demand, population: Population) -> Iterator[str]:
     """The String properties that a class asks for by equality, and whose values are at hand."""
     for name in (*demand.conditions.equal, *demand.conditions.any_of):
-        if population.has(name) and name not in population.hashed and population.types[name] is EdmType.STRING:
+        if population.has(name) and name not in population.hashed and population.types.get(name) is EdmType.STRING:
             yield name
 
 

@@ -134,7 +134,8 @@ class Dataset:
         not exist.
         """
         wanted = self.columns if columns is None else tuple(self.column(name) for name in columns)
-        assert wanted, "a batch without columns has no rows"
+        if not wanted:
+            raise InputError("no entity has a property", where=self.name, fix="export the table with its properties")
         assert rows > 0
         rows = max(1, min(rows, BATCH_VALUES // len(wanted)))
         pending: list[pl.DataFrame] = []

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.errors import InputError
 from pkadvisor.lazy import U64, Ints, np, pl
 from pkadvisor.observe.data.dataset import Column, Dataset
 from pkadvisor.observe.data.hashing import combined, presence, value_hashes
@@ -289,6 +290,9 @@ def profile_dataset(
             start += batch.height
             take(THREADS)
         take(0)
+    if any(column.present + column.missing != start for column in dataset.columns):
+        what = f"the file is damaged: its columns are of other lengths than the {start:,} rows that can be read"
+        raise InputError(what, where=dataset.name, fix="copy the file again")
     return fold.result(dataset.name, dataset.kind, dataset.format, dataset.notes)
 
 

@@ -46,4 +46,4 @@ def score_sentences(table: ScoreTable, card: ScoreScheme) -> list[tuple[str, str
 
 def partition_target(scheme: AnalysisScheme) -> float | None:
     """The target of one partition in entities a second, as the break factors of a scheme have it."""
-    return next((float(b.limit) for b in scheme.breaks if b.cause == "the hottest partition"), None)
+    return next((float(b.limit) for b in scheme.breaks if b.cause == "the hottest partition" and b.limit > 0), None)

@@ -76,4 +76,5 @@ def test_a_partition_of_first_letters_is_read_alone_and_divided_by_more_of_them(
     assert (current["partition_key"], current["row_key"]) == ("{prefix(r1,1)}", "{r1}")
     (search,) = current["classes"]
     assert (search["access"], search["entities_read"], search["requests"]) == ("row range", 100, 1)
-    assert table["recommended"]["partition_key"] == "{prefix(r1,2)}"
+    # 26 partitions bear today's load and not three times of it, which is assumed: buckets of them may be advised.
+    assert table["recommended"]["partition_key"].startswith("{prefix(r1,2)}")

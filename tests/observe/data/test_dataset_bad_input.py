@@ -175,3 +175,10 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(InputError, match=r"^standard input: the file is empty"):
         open_datasets(["-"])
+
+
+def test_an_entity_without_properties_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.json").write_text("{}")
+    with pytest.raises(InputError, match="no entity has a property"):
+        (dataset,) = open_datasets([str(tmp_path / "empty.json")])
+        next(dataset.batches())
