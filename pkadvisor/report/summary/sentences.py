@@ -133,7 +133,8 @@ def _throttled(table: AnalysisTable, scheme: AnalysisScheme, design: str) -> str
     skew = next((d for d in (table.skew.designs if table.skew else ()) if d.design == design), None)
     over = [p for p in skew.top if p.entities_per_s_peak > target] if skew and target else []
     and_more = "+" if skew and len(over) == len(skew.top) < skew.partitions else ""
-    more = f", {len(over) - 1}{and_more} more partitions" if over[1:] else ""
+    others = "other" if len(over) == 2 and not and_more else "others"
+    more = f", {len(over) - 1}{and_more} {others} too" if over[1:] else ""
     return f"{percent(share)} of attempts on '{brief(hot.partition_key)}'{more}"
 
 
@@ -379,7 +380,7 @@ def _stale(best: AnalysisFullScheme) -> str:
     busiest = max(readers, key=lambda c: float(c.rate_per_s), default=None)
     rows = "Its index row is" if len(late) == 1 else "Index rows are"
     who = "readers" if busiest is None else f"'{brief(busiest.name)}'"
-    return f"may {who} lag? {rows} written after the entity."
+    return f"may {who} miss the newest rows? {rows} written later."
 
 
 def _scan(best: AnalysisFullScheme) -> str:

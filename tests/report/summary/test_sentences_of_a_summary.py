@@ -20,7 +20,7 @@ from pkadvisor.report.words import _in_keys_alone
 from tests.report.summary.test_summary import Document, only, summarize
 from tests.report.support import result
 
-STALE = "may 'by-age' lag? Its index row is written after the entity."
+STALE = "may 'by-age' miss the newest rows? Its index row is written later."
 
 
 # -- sentences --------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_what_helps_is_said_where_no_key_does(missed: list[tuple[str, str]], say
 
 
 def test_who_is_throttled_is_named_for_both_keys() -> None:
-    hot = "71.3 % of attempts on '2023 Chicago Marathon__Full', 5 more partitions"
+    hot = "71.3 % of attempts on '2023 Chicago Marathon__Full', 5 others too"
 
     def refused_after(table: dict[str, Any]) -> None:
         term(table["recommended"])["value"] = 0.2
