@@ -195,6 +195,7 @@ def workload_document(workload: Workload) -> ProfileWorkload:
             )
             for t in workload.transactions
         ],
+        bursts_refused=workload.bursts_refused or UNSET,
     )
 
 
@@ -256,6 +257,7 @@ def workload_of(table: str, stored: ProfileWorkload) -> Workload:
         for t in stored.transactions
     )
     asked: dict[str, Any] = {"instances": instances, "minutes": bounded(minutes), "came": times, "busy": busy}
+    asked["bursts_refused"] = stored.bursts_refused is True
     return Workload(table, tuple(classes), transactions, hidden=True, **asked)
 
 
