@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from pkadvisor.errors import caret, did_you_mean
-from pkadvisor.table.edm import EdmType, Literal, parse_literal
+from pkadvisor.table.edm import EdmType, TypedValue, parse_literal
 from pkadvisor.table.filters import (
     TICKS_PER_UNIT,
     And,
@@ -117,7 +117,7 @@ class _Builder:
     def bare(self, token: Token) -> Filter:
         if token.type != "NAME":
             self.fail("a constant alone is no condition", token, "compare a property with it: Name eq constant")
-        return Comparison(str(token), Operator.EQ, Literal(EdmType.BOOLEAN, True))
+        return Comparison(str(token), Operator.EQ, TypedValue(EdmType.BOOLEAN, True))
 
     def comparison(self, left: Token, operator: Operator, right: Token) -> Filter:
         for token in (left, right):
@@ -180,7 +180,7 @@ class _Builder:
             text = piece[0] if piece in ("{{", "}}") else piece
             before, after = (before + text, after) if name is None else (before, after + text)
         if name is None:
-            return Literal(EdmType.STRING, before)
+            return TypedValue(EdmType.STRING, before)
         return self.placeholder(token, name, EdmType.STRING, before, after)
 
     def placeholder(

@@ -24,7 +24,7 @@ from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Operation
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.odata import Literal, Parameter
+from pkadvisor.table.odata import Parameter, TypedValue
 
 LISTS_SHARE, DELIMITED_SHARE = 0.9, 0.3
 """Share of the distinct texts that must be JSON arrays, or have a delimiter, before a property is taken to hold several
@@ -65,7 +65,7 @@ def texts_asked(demand: Demand, name: str, population: Population) -> dict[str, 
     operands = wanted.any_of[name] if name in wanted.any_of else (wanted.equal[name],)
     out: dict[str, float] = {}
     for operand in operands:
-        if isinstance(operand, Literal):
+        if isinstance(operand, TypedValue):
             text = str(operand.value)
             out[text] = out.get(text, 0.0) + 1.0 / len(operands)
         elif isinstance(operand, Parameter) and population.has(operand.name) and not operand.offset:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, secrets_of, types_of
+from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, sensitivity_of, types_of
 from pkadvisor.design.choice.table_rules import with_rules_of_table
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX
 from pkadvisor.design.keys.conditions import conditions
@@ -87,7 +87,7 @@ def bench_for(
         size,
         declared_sizes=declared_sizes,
         refused=data.refused,
-        secret=secrets_of(section),
+        secret=frozenset(name for name, what in sensitivity_of(section).items() if what == "secret"),
     )
     population.rises = counter_rises(population, workload)
     population.ordered = frozenset(

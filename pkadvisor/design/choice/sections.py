@@ -231,14 +231,13 @@ def declared_values(section: Section) -> dict[str, int]:
     return dict(kind.distinct if kind is not None else declared.distinct)
 
 
-def secrets_of(section: Section) -> frozenset[str]:
-    """The properties of a table or kind that are declared secret."""
+def sensitivity_of(section: Section) -> dict[str, str]:
+    """``personal`` or ``secret`` by property, as the design declares it for a table or kind."""
     declared = section.declared
     if declared is None:
-        return frozenset()
+        return {}
     kind = next((k for k in declared.kinds if k.name == section.kind), None)
-    sensitive = kind.sensitive if kind is not None else declared.sensitive
-    return frozenset(name for name, what in sensitive if what == "secret")
+    return dict(kind.sensitive if kind is not None else declared.sensitive)
 
 
 def _own_traffic(section: Section, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> TableTraffic:

@@ -14,15 +14,14 @@ from pkadvisor.design.cost.scan_runs import LOOK_UPS_MOST, Reading
 from pkadvisor.design.cost.scans import missing_between
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Atom, Context, Part, Value
-from pkadvisor.design.keys.transforms import Literal as FixedText
+from pkadvisor.design.keys.transforms import Atom, Context, Literal, Part, Value
 from pkadvisor.design.plan.stop_early import PIECES_MOST
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, picks
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
-from pkadvisor.table.odata import Literal, Parameter
+from pkadvisor.table.odata import Parameter, TypedValue
 
 
 def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
@@ -78,7 +77,7 @@ def _one_row_each(ids: Ints, size: int, rows: Ints) -> Ints:
 
 
 def _constants_of(demand: Demand, name: str) -> set[object]:
-    return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, Literal)}
+    return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, TypedValue)}
 
 
 def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
@@ -222,7 +221,7 @@ def _written_out(parts: tuple[Part, ...], demand: Demand, population: Population
         }
         if part.several is not None or len(values) < len(constant) or population.hashed & values.keys():
             return None
-        out.append(FixedText(part.encode(values, context)))
+        out.append(Literal(part.encode(values, context)))
     return tuple(out)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pkadvisor.design.cost.heat_findings import bucket_words, heat_violations, ranges_text
 from pkadvisor.design.cost.key_findings import key_remarks
 from pkadvisor.design.cost.shared_key_findings import overwriting, shared_violations
+from pkadvisor.design.keys.hidden_values import shown_by
 from pkadvisor.design.keys.scheme import KeyScheme, isolating_lead
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
@@ -153,7 +154,8 @@ def _not_isolated(scheme: KeyScheme, name: str) -> list[Violation]:
 def _secrets_shown(scheme: KeyScheme, secret: frozenset[str]) -> list[Violation]:
     """A key that shows the value of a property that is declared secret."""
     every = (part for key, _ in scheme.each_key() for part in (*key.partition, *key.row))
-    names = sorted({name for part in every if part.hashing is None for name in part.properties if name in secret})
+    shown = (name for part in every if shown_by(part) == "value" for name in part.properties)
+    names = sorted(secret.intersection(shown))
     if not names:
         return []
     message = f"a key shows {', '.join(names)}, declared secret: keys are part of URLs, which logs and traces keep"

@@ -113,9 +113,7 @@ def _without_values(given: Evidence) -> Ground | None:
         return None
     worst = given.largest(lambda demand: bool(missing(demand)))
     name = missing(next(d for d in given.bench.demands if d.query.name == worst))[0]
-    sentence = (
-        f"no entity of the data has a {name}, which '{worst}' asks for: nobody can count its values or what it returns"
-    )
+    sentence = f"no entity of the data has a value of {name}, which '{worst}' asks for: nobody can say what it returns"
     what = f"data with {name}; a hash of each value is enough for equality"
     return Ground("parameters", "logged values that are in the data", sentence, False, what, rests)
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pkadvisor.design.keys.transforms import ListPart, Part, Prefix
-from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, conjuncts, properties
-from pkadvisor.table.odata import Literal as Constant
+from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, TypedValue, conjuncts, properties
 
-Operand = Constant | Parameter
+Operand = TypedValue | Parameter
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Templates over values of which a profile shows only tokens."""
+"""What a reader of keys learns of their values, and templates over values of which a profile shows only tokens."""
 
 from __future__ import annotations
 
@@ -6,6 +6,26 @@ from collections.abc import Mapping
 
 from pkadvisor.design.keys.transforms import Field, Part
 from pkadvisor.table.edm import EdmType
+
+PREFIX_TELLS_FROM = 4
+"""Characters from which the beginning of a text still points at its owner: assumed."""
+HASH_TELLS_FROM = 16**6
+"""Values of a hash from which it stands for one text rather than for many: assumed."""
+
+
+def shown_by(part: Part) -> str:
+    """What a reader of a key learns from a part: the ``value``, a ``hash`` that stands for it, or a ``group`` of many
+    values."""
+    if part.hashing is not None:
+        return "hash" if part.hashing.buckets_total >= HASH_TELLS_FROM else "group"
+    source: Part | None = part
+    while source is not None:
+        if source.first_characters is not None and source.first_characters < PREFIX_TELLS_FROM:
+            return "group"
+        source = source.text_source
+    if part.period is not None:
+        return "value" if "dd" in part.period.format else "group"
+    return "value"
 
 
 def types_shown(types: Mapping[str, EdmType], hidden: frozenset[str]) -> dict[str, EdmType]:

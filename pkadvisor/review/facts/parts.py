@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.hidden_values import shown_by
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import (
     Context,
@@ -22,11 +23,6 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import follows_clock
 from pkadvisor.review.views.subjects import KeyPart, Subject
 from pkadvisor.table.odata import Parameter
-
-PREFIX_TELLS_FROM = 4
-"""Characters from which the beginning of a text still points at its owner: assumed."""
-HASH_TELLS_FROM = 16**6
-"""Values of a hash from which it stands for one text rather than for many: assumed."""
 
 
 def part_of(subject: Subject) -> Part:
@@ -260,17 +256,7 @@ def may_count_up(subject: Subject) -> bool:
 
 def shows(subject: Subject) -> str:
     """What a reader of the key learns: the value, a hash that stands for it, or a group of many values."""
-    part = part_of(subject)
-    if part.hashing is not None:
-        return "hash" if part.hashing.buckets_total >= HASH_TELLS_FROM else "group"
-    source: Part | None = part
-    while source is not None:
-        if source.first_characters is not None and source.first_characters < PREFIX_TELLS_FROM:
-            return "group"
-        source = source.text_source
-    if part.period is not None:
-        return "value" if "dd" in part.period.format else "group"
-    return "value"
+    return shown_by(part_of(subject))
 
 
 _TYPES_OF_PEOPLE = (EdmType.STRING, EdmType.DATETIME, EdmType.INT32, EdmType.INT64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pkadvisor.design.choice.sections import sensitivity_of
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
@@ -18,11 +19,7 @@ from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
 def sensitivity(view: TableView) -> dict[str, str]:
     """``personal`` or ``secret`` by property, as the design declares it."""
-    declared = view.section.declared
-    if declared is None:
-        return {}
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
-    return dict(kind.sensitive if kind else declared.sensitive)
+    return sensitivity_of(view.section)
 
 
 def type_(subject: Subject) -> str:

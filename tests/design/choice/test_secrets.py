@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.main import main
+from pkadvisor.design.keys.hidden_values import shown_by
+from pkadvisor.design.keys.scheme import parse_key
 
 
 def analyzed(folder: Path, capsys: pytest.CaptureFixture[str], sensitive: str | None) -> tuple[int, dict[str, Any]]:
@@ -30,6 +32,24 @@ def analyzed(folder: Path, capsys: pytest.CaptureFixture[str], sensitive: str | 
     code = main(["analyze", str(data), "--design", str(path), "--format", "json", "-q"])
     (found,) = json.loads(capsys.readouterr().out)["tables"]
     return code, found
+
+
+@pytest.mark.parametrize(
+    ("part", "shows"),
+    [
+        ("{token}", "value"),
+        ("{reverse(token)}", "value"),
+        ("{prefix(token,2)}", "group"),
+        ("{prefix(token,8)}", "value"),
+        ("{hash(token,16)}", "group"),
+        ("{hash_prefix(token,16)}", "hash"),
+        ("{time(at,'yyyyMM')}", "group"),
+        ("{time(at,'yyyyMMdd')}", "value"),
+    ],
+)
+def test_what_a_part_of_a_key_shows(part: str, shows: str) -> None:
+    (parsed,) = parse_key(part, "", known=("token", "at")).partition
+    assert shown_by(parsed) == shows
 
 
 @pytest.mark.parametrize("sensitive", [None, "personal", "secret"])

@@ -395,4 +395,4 @@ def test_a_property_that_no_entity_has_carries_no_advice_where_much_of_the_load_
     assert basis["carries"] == (verdict is None)
     if verdict:
         assert (code, found["verdict"]) == (1, verdict)
-        assert "no entity of the data has a owner, which 'of-owner' asks for" in basis["sentence"]
+        assert "no entity of the data has a value of owner, which 'of-owner' asks for" in basis["sentence"]
