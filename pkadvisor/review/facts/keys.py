@@ -11,10 +11,11 @@ from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution, taken
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
+from pkadvisor.review.facts.parts import stands_alone
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most
-from pkadvisor.review.views.names import counter_of, moment_of_arrival, numbered, period, stands_for_entity
+from pkadvisor.review.views.names import moment_of_arrival, period
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -278,7 +279,7 @@ def collisions_spread(subject: Subject) -> float | None:
         return None
     if SLOT_S.get(period(time.name), 0.0) >= time.seconds and rate / groups * time.seconds <= CERTAIN:
         return None
-    if any(part.injective and _told_by_itself(part, subject.view, alone=len(beside) < 2) for part in beside):
+    if any(part.injective and stands_alone(part, subject.view, within=len(beside) > 1) for part in beside):
         return None
     return _shared_per_day(subject, groups, rate)
 
@@ -300,17 +301,6 @@ def beside_time(subject: Subject) -> str | None:
 def _beside(subject: Subject, time: Instant) -> tuple[Part, ...]:
     parts = dict.fromkeys(variable_parts(whole_key(subject)))
     return tuple(part for part in parts if part.properties != (time.name,))
-
-
-def _told_by_itself(part: Part, view: TableView, *, alone: bool) -> bool:
-    """Whether a part may identify an entity by itself, or as a number among those of another part (``requestNo`` of a
-    merchant), as far as its name and type tell: nothing is said then."""
-    numbers = counter_of if alone else numbered
-    table = view.section.table
-    return any(
-        view.types.get(n) is EdmType.GUID or numbers(n, table) or n.lower() == "id" or stands_for_entity(n, table)
-        for n in part.properties
-    )
 
 
 def time_resolution(subject: Subject) -> str | None:
