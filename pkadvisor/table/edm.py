@@ -237,7 +237,7 @@ def format_literal(literal: TypedValue) -> str:
 
 INTEGER = r"[0-9]+[Ll]?"
 DOUBLE = r"[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?[dD]?|[eE][+-]?[0-9]+[dD]?|[dD])"
-_NUMBER = re.compile(rf"-?(?:(?P<double>{DOUBLE})|{INTEGER})")
+_NUMBER = re.compile(rf"-?(?:({DOUBLE})|{INTEGER})")
 _NAMED = {
     "true": TypedValue(EdmType.BOOLEAN, True),
     "false": TypedValue(EdmType.BOOLEAN, False),
@@ -277,7 +277,7 @@ def _number(text: str) -> TypedValue:
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise ValueError(f"{text[:40]!r} is not a constant")
-    if match["double"] is not None:
+    if match[1] is not None:
         value = float(text.rstrip("dD"))
         if not isfinite(value):
             raise ValueError(f"{text[:40]} is too large for a Double")

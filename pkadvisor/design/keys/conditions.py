@@ -53,6 +53,26 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
+class NearRule:
+    """A rule that a few rows break: how many, and the numbers of the first of them, from 1 in the order of the data."""
+
+    target: str
+    rule: Part
+    broken: int
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRules:
+    """The rules between the properties of a table: those that all rows keep, those that a few break, and those of which
+    the table has one property alone."""
+
+    kept: tuple[Dependency, ...]
+    near: tuple[NearRule, ...] = ()
+    half: tuple[Dependency, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Conditions:
     """A filter taken apart. ``residual`` keeps what no key can serve (``ne``, ``not``, ``or`` over several
     properties). ``derived`` are properties that the equalities fix through another; ``prefixes`` those whose first

@@ -11,17 +11,14 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import (
     Context,
     EdmType,
-    Pad,
     Part,
-    Sortable,
-    Time,
 )
 from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
-from pkadvisor.review.views import names, order
+from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import follows_clock
 from pkadvisor.review.views.subjects import KeyPart, Subject
@@ -90,30 +87,6 @@ def _bounds(name: str, subject: Subject) -> Iterator[str]:
         for bound in () if span is None else (span.low, span.high):
             if bound is not None and not isinstance(bound, Parameter):
                 yield str(bound.value)
-
-
-def padded(subject: Subject) -> str | None:
-    """The part in a form that sorts.
-
-    The part as it sorts: padded to the digits of its type, from the year down.
-    """
-    part = part_of(subject)
-    if part.period is not None:
-        tokens = [t for t in ("yyyy", "MM", "dd", "HH", "mm", "ss") if t in part.period.format]
-        return f"{Time(part.period.property, ''.join(tokens))}" if tokens else None
-    name = part.plain_property
-    if not name:
-        return None
-    if subject.view.types.get(name) is EdmType.DOUBLE:
-        return str(Sortable(name))
-    width = order.digits_for(name, subject.view)
-    return None if width is None else str(Pad(name, width))
-
-
-def padded_for_type(subject: Subject) -> str | None:
-    """The type of which that holds every number."""
-    name, edm = part_of(subject).plain_property, subject.view.types.get(part_of(subject).plain_property)
-    return str(edm) if name and edm in order.DIGITS and order.digits_known(name, subject.view) is None else None
 
 
 def calendar(subject: Subject) -> bool:
@@ -372,8 +345,6 @@ FACTS: tuple[Fact, ...] = (
     Fact("part.type", FactType.TEXT, "", type_),
     Fact("part.number_unpadded", FactType.BOOL, "", number_unpadded),
     _truth("time_unsorted", "Whether it is a time whose text does not run from the year down.", time_unsorted),
-    Fact("part.padded", FactType.TEXT, "", padded),
-    Fact("part.padded_for_type", FactType.TEXT, "", padded_for_type),
     _truth("calendar", "Whether it is named month, day, hour, minute or second.", calendar),
     Fact("part.asked_in_order", FactType.TEXTS, QUERY_NAMES, asked_in_order, may_be_unknown=False),
     Fact("part.scanned_for", FactType.TEXTS, QUERY_NAMES, scanned_for, may_be_unknown=False),
