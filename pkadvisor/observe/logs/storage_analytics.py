@@ -362,10 +362,10 @@ def at_us(times: pl.Series) -> pl.Series:
     rest = text.str.slice(19)
     fraction = rest.str.extract(r"^\.([0-9]{1,12})").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64).fill_null(0)
     zone = rest.str.extract_groups(r"^(?:\.[0-9]{1,12})?(?:(Z|z)|([+-])([0-9]{2}):?([0-9]{2}))?$").struct.unnest()
-    sign = zone["2"].replace_strict({"+": 1, "-": -1}, default=0, return_dtype=pl.Int64)
-    shift = sign * (
-        zone["3"].cast(pl.Int64, strict=False).fill_null(0) * 60 + zone["4"].cast(pl.Int64, strict=False).fill_null(0)
-    )
+    _, sign, hours, minutes = zone.get_columns()
+    sign = sign.replace_strict({"+": 1, "-": -1}, default=0, return_dtype=pl.Int64)
+    hours, minutes = (digits.cast(pl.Int64, strict=False).fill_null(0) for digits in (hours, minutes))
+    shift = sign * (hours * 60 + minutes)
     known = rest.str.contains(r"^(?:\.[0-9]{1,12})?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?$")
     column = seconds(base) + fraction - shift.fill_null(0) * 60_000_000
     return pl.select(pl.when(known).then(column))[:, 0]
