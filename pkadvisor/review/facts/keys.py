@@ -15,7 +15,7 @@ from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownVa
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most
-from pkadvisor.review.views.names import counter_of, moment_of_arrival, numbered, stands_for_entity, words
+from pkadvisor.review.views.names import counter_of, moment, moment_of_arrival, numbered, period, stands_for_entity
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -135,21 +135,30 @@ def merging(subject: Subject) -> str:
     Empty where there is none.
 
     An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period, and
-    so is whoever names all that the key is made of, unless the time is that at which entities come.
+    so is whoever names all that the key is made of, unless the time is that at which entities come. A time that is
+    named as one of a clock, or as a shorter period, has several in a period all the same.
     """
-    view = subject.view
     merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    operations = {c.operation for c in view.workload.classes}
-    addressed = Operation.INSERT not in operations and bool(operations & {Operation.UPSERT, Operation.UPDATE})
-    if merged is not None and not addressed and not _is_arrival(merged[0], view):
-        own = {*whole_key(subject).properties}
-        addressed = any(own <= conditions(c.filter).equal.keys() for c in view.workload.classes)
-    if merged is None or (addressed and view.types.get(merged[0]) is EdmType.DATETIME):
+    if merged is None:
         return ""
-    periods = {p.period.unit for p in _variable(whole_key(subject)) if p.period and p.properties == (merged[0],)}
-    if periods & {*words(merged[0])[-1:]}:
-        return ""  # a time that is named as a day is one
-    return merged[0]
+    (name, _), own = merged, whole_key(subject)
+    units = [p.period.unit for p in _variable(own) if p.period and p.properties == (name,)]
+    if period(name) and units:
+        return name if SLOT_S[period(name)] < min(SLOT_S[unit] for unit in units) else ""
+    clocked = moment(name) and not _is_arrival(name, subject.view)
+    time = subject.view.types.get(name) is EdmType.DATETIME
+    return "" if time and not clocked and _addressed(subject, name) else name
+
+
+def _addressed(subject: Subject, name: str) -> bool:
+    """Whether the row of a period of a time is meant to be found: by upserts or updates without inserts, or by a filter
+    that names all that the key is made of, unless the time is that at which entities come."""
+    view, own = subject.view, {*whole_key(subject).properties}
+    operations = {c.operation for c in view.workload.classes}
+    if Operation.INSERT not in operations and operations & {Operation.UPSERT, Operation.UPDATE}:
+        return True
+    named = any(own <= conditions(c.filter).equal.keys() for c in view.workload.classes)
+    return named and not _is_arrival(name, view)
 
 
 def merging_example(subject: Subject) -> str | None:
@@ -299,7 +308,8 @@ def _without_date(subject: Subject) -> bool:
 
 def collisions_spread(subject: Subject) -> float | None:
     """As ``collisions`` where nobody says how many groups share the rate: even if they are as many as ``groups_most``;
-    unknown where the data tells, and where an upsert is meant to find the row of its minute, hour or day."""
+    unknown where the data tells, where an upsert is meant to find the row of its minute, hour or day, and where the
+    time is named as such a period, of which an entity may be one."""
     time = finest_time(subject)
     rate = _rate_per_s(subject.view, *INSERTS)
     groups = groups_most(subject)
@@ -307,6 +317,8 @@ def collisions_spread(subject: Subject) -> float | None:
         return None
     beside = _beside(subject, time)
     if only_upserted(subject) and time.seconds > 1:
+        return None
+    if SLOT_S.get(period(time.name), 0.0) >= time.seconds and rate / groups * time.seconds <= CERTAIN:
         return None
     if any(part.injective and _told_by_itself(part, subject.view, alone=len(beside) < 2) for part in beside):
         return None

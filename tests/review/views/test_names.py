@@ -116,3 +116,18 @@ def test_any_name_is_read(name: str) -> None:
     assert all(isinstance(ask(name), bool) for ask in (*asked, names.unstable_hash, names.moment_of_arrival))
     assert isinstance(names.counter_of(name, name), bool)
     assert all(word == word.lower() for word in names.words(name))
+
+
+PERIODS = {"visit date": "day", "billing month": "month", "night": "day", "geburtsjahr jahr": "year", "hour": "hour"}
+CLOCKED = ("start local", "starts at", "departure", "check in", "start time utc", "beginn")
+UNCLOCKED = ("slot start", "window end", "valid from", "visit date", "shift start", "day", "format", "week start")
+
+
+@given(st.integers(0, 4), st.sampled_from(sorted(PERIODS.items())))
+def test_a_time_is_a_period_by_the_end_of_its_name(spelling: int, named: tuple[str, str]) -> None:
+    assert names.period(_spellings(named[0])[spelling]) == named[1]
+
+
+@given(st.integers(0, 4), st.sampled_from([*((p, True) for p in CLOCKED), *((p, False) for p in UNCLOCKED)]))
+def test_times_of_a_clock_are_told_from_the_ends_of_a_period(spelling: int, named: tuple[str, bool]) -> None:
+    assert names.moment(_spellings(named[0])[spelling]) is named[1]
