@@ -235,12 +235,16 @@ def _fill_ghosts(population: Population, rules: Iterable[Dependency]) -> None:
         return
     context = Context(population.types)
     ghost = pl.int_range(pl.len()) >= population.rows
-    for dependency in rules:
-        if dependency.prefix:
-            continue
-        absent = ghost & pl.col(dependency.target).is_null() & pl.col(dependency.source).is_not_null()
-        text = pl.when(absent).then(dependency.rule.expression(context)).otherwise(pl.col(dependency.target))
-        population.frame = population.frame.with_columns(text.alias(dependency.target))
+    for each in rules:
+        source, target = pl.col(each.source), pl.col(each.target)
+        text = pl.when(ghost & target.is_null() & source.is_not_null()).then(each.rule.expression(context))
+        population.frame = population.frame.with_columns(text.otherwise(target).alias(each.target))
+        if each.both_ways and not population.hashed & {each.source, each.target}:
+            dtype = population.frame.schema[each.source]
+            written = pl.when(ghost & source.is_null()).then(Field(each.target).expression(context))
+            texts = population.frame.select(written.alias("text")).to_series()
+            read = each.rule.decode_column(texts, context, dtype).alias("read")
+            population.frame = population.frame.with_columns(pl.coalesce(source, read).alias(each.source))
 
 
 def sentences(population: Population) -> list[str]:
