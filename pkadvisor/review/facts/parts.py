@@ -22,6 +22,7 @@ from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import follows_clock
+from pkadvisor.review.views.order import row_if_sorted
 from pkadvisor.review.views.subjects import KeyPart, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Parameter
@@ -131,7 +132,8 @@ def calendar(subject: Subject) -> bool:
 
 
 def _through(subject: Subject) -> list[QueryClass]:
-    """The queries that are read through the row of the part's key and do not fix all of its properties.
+    """The queries that are read through the row of the part's key, or would be if its numbers and times sorted, and do
+    not fix all of the part's properties.
 
     A scan of the table is read in no order that a key could give; only its own leading part would make it a range.
     """
@@ -139,7 +141,9 @@ def _through(subject: Subject) -> list[QueryClass]:
     queries = []
     for query in subject.view.workload.classes:
         plan = subject.view.plan_of(query)
-        if query.operation is not Operation.QUERY or plan is None or plan.via != place.key.row:
+        if query.operation is not Operation.QUERY or plan is None:
+            continue
+        if place.key.row not in (plan.via, row_if_sorted(subject.view, query)):
             continue
         if str(plan.access) == "table scan" and not leads_partition(subject):
             continue
