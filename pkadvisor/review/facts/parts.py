@@ -14,6 +14,7 @@ from pkadvisor.design.keys.transforms import (
     Part,
 )
 from pkadvisor.design.load.widths import named_like_identifier
+from pkadvisor.design.rows.instants import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entities_per_s
@@ -22,6 +23,7 @@ from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import follows_clock
 from pkadvisor.review.views.subjects import KeyPart, Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Parameter
 
 
@@ -87,6 +89,39 @@ def _bounds(name: str, subject: Subject) -> Iterator[str]:
         for bound in () if span is None else (span.low, span.high):
             if bound is not None and not isinstance(bound, Parameter):
                 yield str(bound.value)
+
+
+def local_time(subject: Subject) -> bool:
+    """Whether it tells the hour, or less, of a time that is named as one of the clock on the wall."""
+    part = part_of(subject)
+    if len(part.properties) != 1 or part.hashing is not None or not names.local_time(part.properties[0]):
+        return False
+    (name,), types = part.properties, subject.view.types
+    is_time = types.get(name, EdmType.STRING) is EdmType.DATETIME or part.tells_time
+    if not is_time and not (types.get(name, EdmType.STRING) is EdmType.STRING and names.moment(name)):
+        return False
+    return part.period is None or SLOT_S[part.period.unit] < DAY_S
+
+
+def tells_apart(subject: Subject) -> bool:
+    """Whether no other property of the key tells the entities of its PartitionKey apart, nor an id in it."""
+    place, view, own = subject.item, subject.view, part_of(subject).properties
+    if view.scheme is None:
+        return False
+    key = list(view.scheme.each_key())[place.key.row][0]
+    others = [p for p in variable(key.row) if p.properties != own]
+    beside = [p for p in variable(key.partition) if p.properties != own]
+    return all(p.hashing is not None for p in others) and not any(p.injective and stands_alone(p, view) for p in beside)
+
+
+def stands_alone(part: Part, view: TableView, *, within: bool = False) -> bool:
+    """Whether a part may identify an entity by itself, as far as its name and type tell; ``within``: or as a number
+    among those of another part (``requestNo`` of a merchant)."""
+    numbers, table = names.numbered if within else names.counter_of, view.section.table
+    return any(
+        view.types.get(n) is EdmType.GUID or numbers(n, table) or n.lower() == "id" or names.stands_for_entity(n, table)
+        for n in part.properties
+    )
 
 
 def calendar(subject: Subject) -> bool:
@@ -349,6 +384,8 @@ FACTS: tuple[Fact, ...] = (
     Fact("part.asked_in_order", FactType.TEXTS, QUERY_NAMES, asked_in_order, may_be_unknown=False),
     Fact("part.scanned_for", FactType.TEXTS, QUERY_NAMES, scanned_for, may_be_unknown=False),
     Fact("part.left_open", FactType.BOOL, "", left_open),
+    _truth("local_time", "Whether it tells the hour of a time that is named as local.", local_time),
+    _truth("tells_apart", "Whether nothing else tells the entities of its PartitionKey apart.", tells_apart),
     _truth("login", "Whether it is an e-mail address or a login in the case in which it was typed.", login),
     _truth("free_text", "Whether it is text that people write, in the case in which it was typed.", free_text),
     _truth("unstable_hash", "Whether its property is named as a language's own hash.", unstable_hash),
