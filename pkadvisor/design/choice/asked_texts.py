@@ -20,7 +20,7 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_rows
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
-from pkadvisor.numbers import amount
+from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Operation
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
@@ -121,7 +121,7 @@ def _case_notes(demand: Demand, population: Population) -> Iterator[str]:
             continue
         tail = f"if they mean the same, a key over {Lower(name)} finds every spelling; eq finds one"
         if cases.missed:
-            missed = f"{100 * cases.missed:.3g} % of what {demand.query.name} asks of {name}"
+            missed = f"{percent(cases.missed)} of what {demand.query.name} asks of {name}"
             yield f"{missed} is in the data in another case only: {tail}"
         if cases.variants:
             values = f"{cases.variants:,} values of {name}, which {demand.query.name} asks for,"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss
 from pkadvisor.design.keys.scheme import Key, isolating_lead, variable
 from pkadvisor.design.keys.transforms import FORBIDDEN, Context, EdmType, Part
 from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution, taken
 from pkadvisor.observe.workload import Basis, Operation
-from pkadvisor.review.facts import key_values, touching
+from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
+from pkadvisor.review.facts.parts import stands_alone
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most
-from pkadvisor.review.views.names import counter_of, moment, moment_of_arrival, numbered, period, stands_for_entity
+from pkadvisor.review.views.names import moment_of_arrival, period
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -116,7 +116,7 @@ def hash_collisions(subject: Subject) -> float | None:
     possible, entities = keys_possible(subject), declared_entities(subject.view)
     if possible is None or entities is None or subject.view.has_data or subject.item.row:
         return None
-    parts = tuple(_variable(whole_key(subject)))
+    parts = tuple(variable_parts(whole_key(subject)))
     injective = tuple(part for part in parts if part.injective)
     named = {name for part in injective for name in part.properties}
     if all(part.hashing is None or set(part.properties) <= named for part in parts):
@@ -125,49 +125,8 @@ def hash_collisions(subject: Subject) -> float | None:
     return None if enough is None or enough >= entities else entities**2 / (2 * possible)
 
 
-def _variable(key: Key) -> Iterator[Part]:
+def variable_parts(key: Key) -> Iterator[Part]:
     yield from variable((*key.partition, *key.row))
-
-
-def merging(subject: Subject) -> str:
-    """The property of which the main RowKey keeps too little to tell entities apart, or empty.
-
-    Empty where there is none.
-
-    An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period, and
-    so is whoever names all that the key is made of, unless the time is that at which entities come. A time that is
-    named as one of a clock, or as a shorter period, has several in a period all the same.
-    """
-    merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    if merged is None:
-        return ""
-    (name, _), own = merged, whole_key(subject)
-    units = [p.period.unit for p in _variable(own) if p.period and p.properties == (name,)]
-    if period(name) and units:
-        return name if SLOT_S[period(name)] < min(SLOT_S[unit] for unit in units) else ""
-    clocked = moment(name) and not _is_arrival(name, subject.view)
-    time = subject.view.types.get(name) is EdmType.DATETIME
-    return "" if time and not clocked and _addressed(subject, name) else name
-
-
-def _addressed(subject: Subject, name: str) -> bool:
-    """Whether the row of a period of a time is meant to be found: by upserts or updates without inserts, or by a filter
-    that names all that the key is made of, unless the time is that at which entities come."""
-    view, own = subject.view, {*whole_key(subject).properties}
-    operations = {c.operation for c in view.workload.classes}
-    if Operation.INSERT not in operations and operations & {Operation.UPSERT, Operation.UPDATE}:
-        return True
-    named = any(own <= conditions(c.filter).equal.keys() for c in view.workload.classes)
-    return named and not _is_arrival(name, view)
-
-
-def merging_example(subject: Subject) -> str | None:
-    merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    return None if merged is None else f"'{merged[1].one[0]}' and '{merged[1].other[0]}' are both '{merged[1].text}'"
-
-
-def _merged(subject: Subject) -> tuple[str, Merged] | None:
-    return merged_by_loss(whole_key(subject), subject.view.types)
 
 
 def inserts_per_day(subject: Subject) -> float | None:
@@ -190,7 +149,7 @@ def asked_for_several(subject: Subject) -> tuple[str, ...]:
     if is_partition(subject) or is_index_row(subject):
         return ()
     key = whole_key(subject)
-    if not key.properties or any(p.assigned for p in _variable(key)):
+    if not key.properties or any(p.assigned for p in variable_parts(key)):
         return ()
     out = []
     for query in subject.view.workload.classes:
@@ -213,12 +172,12 @@ def finest_time(subject: Subject) -> Instant | None:
     """
     if is_partition(subject):
         return None
-    parts = tuple(_variable(whole_key(subject)))
+    parts = tuple(variable_parts(whole_key(subject)))
     times = [part for part in parts if _written_time(part, subject.view)]
     if not times or any(p.assigned or p.several for p in parts):
         return None
     (name,) = times[0].properties
-    if any(t.properties != (name,) for t in times) or not _is_arrival(name, subject.view):
+    if any(t.properties != (name,) for t in times) or not is_arrival(name, subject.view):
         return None
     if any(name in p.properties for p in parts if p not in times):
         return None
@@ -247,7 +206,7 @@ def _unit(part: Part) -> str:
     return next((unit for unit, most in finer.items() if digits <= most), "tick of 100 ns")
 
 
-def _is_arrival(name: str, view: TableView) -> bool:
+def is_arrival(name: str, view: TableView) -> bool:
     declared = view.section.declared
     kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
     arrival = (kind.arrival if kind else None) or (declared.arrival if declared else None)
@@ -302,7 +261,7 @@ def _shared_per_day(subject: Subject, groups: float, rate: float) -> float:
 
 def _without_date(subject: Subject) -> bool:
     """Whether all that a key holds of its time is the time of the day."""
-    times = [part for part in _variable(whole_key(subject)) if _written_time(part, subject.view)]
+    times = [part for part in variable_parts(whole_key(subject)) if _written_time(part, subject.view)]
     return bool(times) and all(part.rises_within for part in times)
 
 
@@ -320,7 +279,7 @@ def collisions_spread(subject: Subject) -> float | None:
         return None
     if SLOT_S.get(period(time.name), 0.0) >= time.seconds and rate / groups * time.seconds <= CERTAIN:
         return None
-    if any(part.injective and _told_by_itself(part, subject.view, alone=len(beside) < 2) for part in beside):
+    if any(part.injective and stands_alone(part, subject.view, within=len(beside) > 1) for part in beside):
         return None
     return _shared_per_day(subject, groups, rate)
 
@@ -340,19 +299,8 @@ def beside_time(subject: Subject) -> str | None:
 
 
 def _beside(subject: Subject, time: Instant) -> tuple[Part, ...]:
-    parts = dict.fromkeys(_variable(whole_key(subject)))
+    parts = dict.fromkeys(variable_parts(whole_key(subject)))
     return tuple(part for part in parts if part.properties != (time.name,))
-
-
-def _told_by_itself(part: Part, view: TableView, *, alone: bool) -> bool:
-    """Whether a part may identify an entity by itself, or as a number among those of another part (``requestNo`` of a
-    merchant), as far as its name and type tell: nothing is said then."""
-    numbers = counter_of if alone else numbered
-    table = view.section.table
-    return any(
-        view.types.get(n) is EdmType.GUID or numbers(n, table) or n.lower() == "id" or stands_for_entity(n, table)
-        for n in part.properties
-    )
 
 
 def time_resolution(subject: Subject) -> str | None:
@@ -397,8 +345,6 @@ FACTS: tuple[Fact, ...] = (
     _truth("is_index_row", "Whether it is a key of an index row, not of the entity itself.", is_index_row),
     _truth("units_longest", "Whether the length is that of the longest key, and no mean.", units_longest),
     Fact("key.forbidden_characters", FactType.TEXTS, "", forbidden_characters, may_be_unknown=False),
-    Fact("key.merging", FactType.TEXT, "", merging, may_be_unknown=False),
-    _fact("merging_example", FactType.TEXT, "", "Two of its values with one key.", merging_example),
     _fact(
         "units",
         FactType.NUMBER,
@@ -449,5 +395,4 @@ FACTS: tuple[Fact, ...] = (
     _fact("isolation", FactType.TEXT, "", "The property that must lead every PartitionKey.", isolation),
     _fact("isolation_leads", FactType.BOOL, "", "Whether that property leads this PartitionKey.", isolation_leads),
     *key_values.FACTS,
-    *touching.FACTS,
 )

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
@@ -100,7 +101,10 @@ _MOMENTS = _known(
     "beginn anfang abfahrt ankunft abflug debut depart arrivee inicio inizio salida llegada"
 )
 """Last words of names of times of the day."""
-_ZONES = _known("local utc gmt")
+_WALL = _known("localtime localdatetime wallclock walltime lokalzeit ortszeit")
+_LOCAL = _WALL | _known("local lokal locale mez mesz cet cest edt pdt")
+"""Words of names of times that follow the clock on the wall, forward in spring and back in autumn."""
+_ZONES = (_LOCAL - _WALL) | _known("utc gmt tz")
 _SPANS = _known("period window bucket slot interval span frame shift season quarter batch billing fiscal")
 """Words of names of times that begin or end a period, of which there is one entity."""
 _COUNTERS = _known(
@@ -227,8 +231,15 @@ def period(name: str) -> str:
 def moment(name: str) -> bool:
     """Whether a time so named is that of a clock and no period: ``startLocal``, ``departs_at``; not ``slotStart``."""
     parts = tuple(word for word in _bare(name) if word not in _ZONES)
-    before = _ends(parts, _MOMENTS)
+    before = _ends(parts, _MOMENTS | _WALL)
     return before is not None and not {*before} & (_SPANS | frozenset().union(*_UNITS.values()))
+
+
+def local_time(name: str) -> bool:
+    """Whether a time so named is that of the clock on the wall: ``start_local``; not ``localTimeUtc``."""
+    parts = words(name)
+    said = {*parts} | {"".join(pair) for pair in pairwise(parts)}
+    return bool(said & _LOCAL) and not said & {"utc", "gmt"} and not period(name)
 
 
 def counter_of(name: str, table: str) -> bool:

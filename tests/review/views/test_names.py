@@ -131,3 +131,12 @@ def test_a_time_is_a_period_by_the_end_of_its_name(spelling: int, named: tuple[s
 @given(st.integers(0, 4), st.sampled_from([*((p, True) for p in CLOCKED), *((p, False) for p in UNCLOCKED)]))
 def test_times_of_a_clock_are_told_from_the_ends_of_a_period(spelling: int, named: tuple[str, bool]) -> None:
     assert names.moment(_spellings(named[0])[spelling]) is named[1]
+
+
+ON_THE_WALL = ("start local", "local time", "localtime", "hora local", "ortszeit", "created cet")
+NOT_ON_THE_WALL = ("local date", "local time utc", "starts at", "localized at", "gmt", "local day")
+
+
+@given(st.integers(0, 4), st.sampled_from([*((p, True) for p in ON_THE_WALL), *((p, False) for p in NOT_ON_THE_WALL)]))
+def test_local_times_are_told_from_days_and_from_utc(spelling: int, named: tuple[str, bool]) -> None:
+    assert names.local_time(_spellings(named[0])[spelling]) is named[1]

@@ -110,7 +110,7 @@ def _stressed(request: AnalyzeRequest) -> Document:
 def _reviewed(design: str, **more: Any) -> Document:
     from pkadvisor.usecases.review import ReviewRequest, review
 
-    with patch("pkadvisor.review.rules.proposals.Proposals.of", lambda *_: ""):  # another search, of no figure here
+    with patch("pkadvisor.review.rules.evaluate.Proposals.of", lambda *_: ""):  # another search, of no figure here
         return _whole(to_builtins(review(ReviewRequest((design,), **more), SilentProgress())))
 
 
