@@ -175,7 +175,7 @@ def test_a_panic_of_the_parquet_reader_is_an_error_like_others(
 
 
 def test_what_is_written_while_parquet_is_read_is_not_lost(capfd: pytest.CaptureFixture[str]) -> None:
-    from pkadvisor.observe.data.panics import quiet_panics
+    from pkadvisor.observe.data.parquet import quiet_panics
 
     with quiet_panics(InputError):
         os.write(2, b"a warning\n")
@@ -185,7 +185,7 @@ def test_what_is_written_while_parquet_is_read_is_not_lost(capfd: pytest.Capture
 ABORTS = """
 import os
 from pkadvisor.errors import InputError
-from pkadvisor.observe.data.panics import quiet_panics
+from pkadvisor.observe.data.parquet import quiet_panics
 for _ in range(2):
     with quiet_panics(lambda printed: InputError("damaged (" + printed + ")", where="a\\x1b.parquet", fix="copy it")):
         if _:

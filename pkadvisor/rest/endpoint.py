@@ -30,12 +30,12 @@ from pkadvisor.table.store import (
     Delete,
     DeleteTable,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     ListTables,
     Merge,
     Operation,
@@ -81,12 +81,12 @@ def to_wire(entity: Entity) -> dict[str, Any]:
     return properties
 
 
-def from_wire(received: Any, key: Key | None = None) -> Entity:
+def from_wire(received: Any, key: EntityKey | None = None) -> Entity:
     """The entity that the client read; ``key`` where the answer does not hold it."""
     metadata: Mapping[str, Any] = received.metadata
     properties = {name: _property(value) for name, value in received.items() if name not in KEYS and value is not None}
     if key is None:
-        key = Key(received["PartitionKey"], received["RowKey"])
+        key = EntityKey(received["PartitionKey"], received["RowKey"])
     written = getattr(metadata.get("timestamp"), "tables_service_value", "")
     ticks = parse_datetime_ticks(written) if written else 0
     return Entity(key, properties, ticks, metadata.get("etag") or "")

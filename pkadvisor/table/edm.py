@@ -80,7 +80,7 @@ _GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class TypedValue:
     """One typed value: a constant of a filter or a property of an entity.
 
     Raises ValueError when the Python value is not one of the type: out of range, of another class, a Guid that is not
@@ -135,7 +135,7 @@ def utf16_key(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-def order_key(literal: Literal) -> Value:
+def order_key(literal: TypedValue) -> Value:
     """What values of one type are ordered by; compare it only within a type.
 
     String by UTF-16 code unit; Boolean false before true; Binary by unsigned byte; Guid by its canonical text, which is
@@ -211,7 +211,7 @@ def format_double(value: float) -> str:
     return repr(float(value))  # repr is the shortest round trip and has a point or an exponent
 
 
-def format_literal(literal: Literal) -> str:
+def format_literal(literal: TypedValue) -> str:
     """The literal as ``$filter`` writes it: ``'o''clock'``, ``5``, ``5L``, ``5.0``, ``datetime'…'``, ``X'00FF'``."""
     value = literal.value
     match literal.type:
@@ -237,24 +237,24 @@ def format_literal(literal: Literal) -> str:
 
 INTEGER = r"[0-9]+[Ll]?"
 DOUBLE = r"[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?[dD]?|[eE][+-]?[0-9]+[dD]?|[dD])"
-_NUMBER = re.compile(rf"-?(?:(?P<double>{DOUBLE})|{INTEGER})")
+_NUMBER = re.compile(rf"-?(?:({DOUBLE})|{INTEGER})")
 _NAMED = {
-    "true": Literal(EdmType.BOOLEAN, True),
-    "false": Literal(EdmType.BOOLEAN, False),
-    "INF": Literal(EdmType.DOUBLE, float("inf")),
-    "-INF": Literal(EdmType.DOUBLE, float("-inf")),
-    "NaN": Literal(EdmType.DOUBLE, float("nan")),
+    "true": TypedValue(EdmType.BOOLEAN, True),
+    "false": TypedValue(EdmType.BOOLEAN, False),
+    "INF": TypedValue(EdmType.DOUBLE, float("inf")),
+    "-INF": TypedValue(EdmType.DOUBLE, float("-inf")),
+    "NaN": TypedValue(EdmType.DOUBLE, float("nan")),
 }
 
 
-def parse_literal(text: str) -> Literal:
+def parse_literal(text: str) -> TypedValue:
     """The value of one ``$filter`` constant; ValueError says what is wrong with it.
 
     A whole number without ``L`` is an Int32 where it fits and an Int64 where only that fits, as OData libraries guess;
     ``L`` always makes an Int64. A point, an exponent or the suffix ``d`` makes a Double.
     """
     if text[:1] == "'":
-        return Literal(EdmType.STRING, text[1:-1].replace("''", "'"))
+        return TypedValue(EdmType.STRING, text[1:-1].replace("''", "'"))
     if text in _NAMED:
         return _NAMED[text]
     kind, quote, body = text.partition("'")
@@ -263,29 +263,29 @@ def parse_literal(text: str) -> Literal:
     body = body[:-1]
     match kind:
         case "datetime":
-            return Literal(EdmType.DATETIME, parse_datetime_ticks(body))
+            return TypedValue(EdmType.DATETIME, parse_datetime_ticks(body))
         case "guid":
-            return Literal(EdmType.GUID, canonical_guid(body))
+            return TypedValue(EdmType.GUID, canonical_guid(body))
         case "X" | "x" | "binary":
             if not re.fullmatch("(?:[0-9A-Fa-f]{2})*", body):
                 raise ValueError("a binary constant is an even number of hexadecimal digits")
-            return Literal(EdmType.BINARY, bytes.fromhex(body))
+            return TypedValue(EdmType.BINARY, bytes.fromhex(body))
     raise ValueError(f"{kind[:20]!r} is not a kind of constant")
 
 
-def _number(text: str) -> Literal:
+def _number(text: str) -> TypedValue:
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise ValueError(f"{text[:40]!r} is not a constant")
-    if match["double"] is not None:
+    if match[1] is not None:
         value = float(text.rstrip("dD"))
         if not isfinite(value):
             raise ValueError(f"{text[:40]} is too large for a Double")
-        return Literal(EdmType.DOUBLE, value)
+        return TypedValue(EdmType.DOUBLE, value)
     digits = text.rstrip("lL")
     significant = digits.lstrip("-").lstrip("0") or "0"
     whole = int(significant[:20]) * (-1 if digits[0] == "-" else 1)  # 20 digits are too many already
     if not INT64_MIN <= whole <= INT64_MAX:
         raise ValueError(f"{text[:40]} is too large for an Int64")
     suffixed = digits != text
-    return Literal(EdmType.INT32 if not suffixed and INT32_MIN <= whole <= INT32_MAX else EdmType.INT64, whole)
+    return TypedValue(EdmType.INT32 if not suffixed and INT32_MIN <= whole <= INT32_MAX else EdmType.INT64, whole)

@@ -20,7 +20,7 @@ from pkadvisor.table.edm import (
     TICKS_MAX,
     TICKS_PER_SECOND,
     EdmType,
-    Literal,
+    TypedValue,
     format_double,
     format_literal,
 )
@@ -114,7 +114,7 @@ def entity_number(name: str) -> tuple[str, int]:
     return (plain, int(number)) if further and number.isdecimal() else (name, 1)
 
 
-Operand = Literal | Parameter
+Operand = TypedValue | Parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def _format(node: Filter, braces: bool) -> str:
 
 
 def _format_operand(operand: Operand, braces: bool) -> str:
-    if isinstance(operand, Literal):
+    if isinstance(operand, TypedValue):
         text = format_literal(operand)
         return braced(text) if braces and operand.type is EdmType.STRING else text
     offset = _format_offset(operand)
@@ -315,9 +315,9 @@ def _fitted(comparison: Comparison, edm: EdmType) -> Operand:
         value = operand.value
         if isinstance(value, int) and operand.type.integer and edm.numeric and operand.type is not edm:
             if edm is EdmType.DOUBLE:
-                return Literal(edm, float(value)) if int(float(value)) == value else operand
+                return TypedValue(edm, float(value)) if int(float(value)) == value else operand
             low, high = BOUNDS[edm]
-            return Literal(edm, value) if low <= value <= high else operand
+            return TypedValue(edm, value) if low <= value <= high else operand
     except ValueError as problem:
         raise UsageError(f"{comparison.property} holds {edm}: {problem}") from None
     return operand

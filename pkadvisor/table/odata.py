@@ -14,7 +14,7 @@ from functools import cache
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.table.edm import (
     EdmType,
-    Literal,
+    TypedValue,
     canonical_guid,
     format_literal,
     format_ticks,
@@ -51,7 +51,7 @@ from pkadvisor.table.property_names import may_have_marks, with_marks
 # Filters on values: whether an entity satisfies one, and parameters bound to constants.
 
 
-def evaluate(tree: Filter, entity: Mapping[str, Literal]) -> bool:
+def evaluate(tree: Filter, entity: Mapping[str, TypedValue]) -> bool:
     """Whether the service would return the entity.
 
     A comparison holds only where the entity has the property with exactly the constant's Edm type: ``123L`` matches
@@ -71,7 +71,7 @@ def evaluate(tree: Filter, entity: Mapping[str, Literal]) -> bool:
             return not evaluate(tree.operand, entity)
 
 
-def _holds(comparison: Comparison, actual: Literal | None) -> bool:
+def _holds(comparison: Comparison, actual: TypedValue | None) -> bool:
     constant = comparison.operand
     if isinstance(constant, Parameter):
         raise ValueError(f"parameter {constant.name} is not bound")
@@ -104,7 +104,7 @@ def _ordered(operator: Operator, sign: int) -> bool:
             return sign <= 0
 
 
-def bind(tree: Filter, values: Mapping[str, Literal]) -> Filter:
+def bind(tree: Filter, values: Mapping[str, TypedValue]) -> Filter:
     """The filter with every parameter replaced by its value.
 
     The value takes the parameter's type: whole numbers fit into each other's types and into Double, a String is read as
@@ -113,7 +113,7 @@ def bind(tree: Filter, values: Mapping[str, Literal]) -> Filter:
     """
     match tree:
         case Comparison():
-            if isinstance(tree.operand, Literal):
+            if isinstance(tree.operand, TypedValue):
                 return tree
             return Comparison(tree.property, tree.operator, _bound(tree.operand, values))
         case And():
@@ -124,7 +124,7 @@ def bind(tree: Filter, values: Mapping[str, Literal]) -> Filter:
             return Not(bind(tree.operand, values))
 
 
-def _bound(parameter: Parameter, values: Mapping[str, Literal]) -> Literal:
+def _bound(parameter: Parameter, values: Mapping[str, TypedValue]) -> TypedValue:
     given = values.get(parameter.name)
     if given is None:
         known = tuple(values)
@@ -138,24 +138,24 @@ def _bound(parameter: Parameter, values: Mapping[str, Literal]) -> Literal:
         raise UsageError(f"parameter {{{parameter.name}}}: {problem}") from None
 
 
-def _cast(given: Literal, parameter: Parameter) -> Literal:
+def _cast(given: TypedValue, parameter: Parameter) -> TypedValue:
     wanted, value = parameter.type, given.value
     if wanted is EdmType.STRING:
-        return Literal(EdmType.STRING, f"{parameter.prefix}{_text(given)}{parameter.suffix}")
+        return TypedValue(EdmType.STRING, f"{parameter.prefix}{_text(given)}{parameter.suffix}")
     if wanted is None or wanted is given.type:
         return given
     if wanted.integer and given.type.integer:
-        return Literal(wanted, value)
+        return TypedValue(wanted, value)
     if wanted is EdmType.DOUBLE and given.type.integer:
-        return Literal(wanted, float(value))
+        return TypedValue(wanted, float(value))
     if wanted is EdmType.DATETIME and isinstance(value, str) and given.type is EdmType.STRING:
-        return Literal(wanted, parse_datetime_ticks(value))
+        return TypedValue(wanted, parse_datetime_ticks(value))
     if wanted is EdmType.GUID and isinstance(value, str):
-        return Literal(wanted, canonical_guid(value))
+        return TypedValue(wanted, canonical_guid(value))
     raise ValueError(f"{given.type} does not become {wanted}")
 
 
-def _text(given: Literal) -> str:
+def _text(given: TypedValue) -> str:
     """A value inside a String: numbers and dates as they are written, without quotes or suffixes."""
     value = given.value
     match given.type:
@@ -170,7 +170,7 @@ def _text(given: Literal) -> str:
             return str(value)
 
 
-def _shifted(value: Literal, parameter: Parameter) -> Literal:
+def _shifted(value: TypedValue, parameter: Parameter) -> TypedValue:
     if not parameter.offset and not parameter.offset_ticks:
         return value
     if parameter.offset_ticks and value.type is not EdmType.DATETIME:
@@ -180,11 +180,11 @@ def _shifted(value: Literal, parameter: Parameter) -> Literal:
         raise ValueError(f"a plain number cannot be added to {value.type}{unit}")
     assert isinstance(value.value, int | float)
     if value.type is EdmType.DOUBLE:
-        return Literal(EdmType.DOUBLE, value.value + parameter.offset)
+        return TypedValue(EdmType.DOUBLE, value.value + parameter.offset)
     if isinstance(parameter.offset, float):
         raise ValueError(f"a fraction cannot be added to {value.type}")
     low, high = BOUNDS[value.type]
-    return Literal(value.type, max(low, min(high, value.value + parameter.offset + parameter.offset_ticks)))
+    return TypedValue(value.type, max(low, min(high, value.value + parameter.offset + parameter.offset_ticks)))
 
 
 __all__ = [
@@ -195,12 +195,12 @@ __all__ = [
     "Filter",
     "FilterLimitError",
     "FilterSyntaxError",
-    "Literal",
     "Not",
     "Operand",
     "Operator",
     "Or",
     "Parameter",
+    "TypedValue",
     "bind",
     "comparison_count",
     "comparisons",

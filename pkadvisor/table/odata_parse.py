@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from pkadvisor.errors import caret, did_you_mean
-from pkadvisor.table.edm import EdmType, Literal, parse_literal
+from pkadvisor.table.edm import EdmType, TypedValue, parse_literal
 from pkadvisor.table.filters import (
     TICKS_PER_UNIT,
     And,
@@ -117,7 +117,7 @@ class _Builder:
     def bare(self, token: Token) -> Filter:
         if token.type != "NAME":
             self.fail("a constant alone is no condition", token, "compare a property with it: Name eq constant")
-        return Comparison(str(token), Operator.EQ, Literal(EdmType.BOOLEAN, True))
+        return Comparison(str(token), Operator.EQ, TypedValue(EdmType.BOOLEAN, True))
 
     def comparison(self, left: Token, operator: Operator, right: Token) -> Filter:
         for token in (left, right):
@@ -180,7 +180,7 @@ class _Builder:
             text = piece[0] if piece in ("{{", "}}") else piece
             before, after = (before + text, after) if name is None else (before, after + text)
         if name is None:
-            return Literal(EdmType.STRING, before)
+            return TypedValue(EdmType.STRING, before)
         return self.placeholder(token, name, EdmType.STRING, before, after)
 
     def placeholder(
@@ -193,36 +193,36 @@ class _Builder:
                 token,
                 "write {name}, {name+10}, {name-24h} (s, min, h, d, w) or {name:Int64}",
             )
-        if match["type"] is not None:
+        name, sign, size, unit, typed = match.groups()
+        if typed is not None:
             if edm is not None:
                 self.fail("the type of this placeholder is given twice", token)
-            edm = _TYPES.get(match["type"].lower())
+            edm = _TYPES.get(typed.lower())
             if edm is None:
-                fix = did_you_mean(match["type"], names := tuple(_TYPES.values())) or f"types are {', '.join(names)}"
-                self.fail(f"{_clip(match['type'])} is not a type", token, fix)
+                fix = did_you_mean(typed, names := tuple(_TYPES.values())) or f"types are {', '.join(names)}"
+                self.fail(f"{_clip(typed)} is not a type", token, fix)
         offset: int | float = 0
         offset_ticks = 0
-        if match["size"] is not None:
-            sign = -1 if match["sign"] == "-" else 1
-            if match["unit"] is not None:
-                ticks = Decimal(match["size"]) * TICKS_PER_UNIT[match["unit"]]
+        if size is not None:
+            factor = -1 if sign == "-" else 1
+            if unit is not None:
+                ticks = Decimal(size) * TICKS_PER_UNIT[unit]
                 if ticks != ticks.to_integral_value() or ticks > 10**19:
                     self.fail("a time offset is a whole number of 100 ns, below 10^19 of them", token)
-                offset_ticks = sign * int(ticks)
+                offset_ticks = factor * int(ticks)
             else:
-                whole = match["size"].isdigit()
-                offset = sign * (int(match["size"]) if whole else float(match["size"]))
+                offset = factor * (int(size) if size.isdigit() else float(size))
         try:
-            return Parameter(match["name"], edm, offset, offset_ticks, prefix, suffix)
+            return Parameter(name, edm, offset, offset_ticks, prefix, suffix)
         except ValueError as problem:
             self.fail(str(problem), token)
 
 
 _TYPES = {t.value.lower(): t for t in EdmType}  # design files write them in lower case
 _PLACEHOLDER_TEXT = (
-    r"\{\s*(?P<name>[^\W\d][\w]*(?:\.[\w]+)*)\s*"
-    r"(?:(?P<sign>[+-])\s*(?P<size>[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)\s*(?P<unit>s|min|h|d|w)?\s*)?"
-    r"(?::\s*(?P<type>[\w]+)\s*)?\}"
+    r"\{\s*([^\W\d][\w]*(?:\.[\w]+)*)\s*"
+    r"(?:([+-])\s*([0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)\s*(s|min|h|d|w)?\s*)?"
+    r"(?::\s*([\w]+)\s*)?\}"
 )
 _PLACEHOLDER = re.compile(_PLACEHOLDER_TEXT)
 

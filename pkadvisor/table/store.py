@@ -12,10 +12,10 @@ from typing import NamedTuple, Protocol, TypeAlias
 import msgspec
 from msgspec.structs import astuple
 
-from pkadvisor.table.edm import EdmType, Literal, Value
+from pkadvisor.table.edm import EdmType, TypedValue, Value
 
 
-class Key(NamedTuple):
+class EntityKey(NamedTuple):
     """PartitionKey and RowKey. The order of keys is ``edm.utf16_key`` of both, not that of Python texts."""
 
     partition_key: str
@@ -33,17 +33,17 @@ class Property(NamedTuple):
 class Entity:
     """A row: its key, its properties without the system ones, and the service's ``timestamp_ticks`` and ``etag``."""
 
-    key: Key
+    key: EntityKey
     properties: Mapping[str, Property]
     timestamp_ticks: int = 0
     etag: str = ""
 
-    def literals(self) -> dict[str, Literal]:
+    def literals(self) -> dict[str, TypedValue]:
         """All properties as a filter sees them, PartitionKey, RowKey and Timestamp too."""
-        literals = {name: Literal(p.type, p.value) for name, p in self.properties.items()}
-        literals["PartitionKey"] = Literal(EdmType.STRING, self.key.partition_key)
-        literals["RowKey"] = Literal(EdmType.STRING, self.key.row_key)
-        literals["Timestamp"] = Literal(EdmType.DATETIME, self.timestamp_ticks)
+        literals = {name: TypedValue(p.type, p.value) for name, p in self.properties.items()}
+        literals["PartitionKey"] = TypedValue(EdmType.STRING, self.key.partition_key)
+        literals["RowKey"] = TypedValue(EdmType.STRING, self.key.row_key)
+        literals["Timestamp"] = TypedValue(EdmType.DATETIME, self.timestamp_ticks)
         return literals
 
 
@@ -119,7 +119,7 @@ class Delete:
     """Removes an entity."""
 
     table: str
-    key: Key
+    key: EntityKey
     if_match: str = "*"
 
 
@@ -138,7 +138,7 @@ class Get:
     """One entity by its key. ``select`` names the properties wanted; empty: all."""
 
     table: str
-    key: Key
+    key: EntityKey
     select: tuple[str, ...] = ()
 
 

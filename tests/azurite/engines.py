@@ -9,8 +9,7 @@ from itertools import count
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.options import SECOND
-from pkadvisor.engine.partition.balancer import Merge as MergeRanges
-from pkadvisor.engine.partition.balancer import Move, Split
+from pkadvisor.engine.partition.balancer import MergeRanges, MoveRange, SplitRange
 from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_rules import TableLimits
@@ -21,8 +20,8 @@ from pkadvisor.rest.endpoint import Endpoint
 from pkadvisor.table.store import (
     Delete,
     Entity,
+    EntityKey,
     Group,
-    Key,
     Merge,
     Operation,
     Outcome,
@@ -62,12 +61,12 @@ class EngineSide:
             return
         entries = found.entries
         entry = entries[what // 3 % len(entries)]
-        action: Split | MergeRanges | Move = Split(entry.number, "size")
+        action: SplitRange | MergeRanges | MoveRange = SplitRange(entry.number, "size")
         if what % 3 == 1 and entry is not entries[-1]:
             action = MergeRanges(entry.number, entries[entries.index(entry) + 1].number)
         elif what % 3 == 2:
             names = self.stamp.layout.server_names()
-            action = Move(entry.number, names[what // 7 % len(names)])
+            action = MoveRange(entry.number, names[what // 7 % len(names)])
 
         async def order() -> None:
             with suppress(EngineError):
@@ -117,7 +116,7 @@ class Both:
 
     def __init__(self, engine: EngineSide, azurite: AzuriteSide) -> None:
         self.engine, self.azurite = engine, azurite
-        self.tags: dict[Key, list[tuple[str, str]]] = {}
+        self.tags: dict[EntityKey, list[tuple[str, str]]] = {}
 
     def do(self, operation: Operation, match: int | None = None) -> tuple[Outcome, Outcome]:
         """The answers of both; ``match`` says which ETag of the entity goes with it, counted from its newest."""
@@ -151,7 +150,7 @@ class Both:
         return found[0], found[1]
 
 
-def _key(write: Write) -> Key:
+def _key(write: Write) -> EntityKey:
     return write.key if isinstance(write, Delete) else write.entity.key
 
 
@@ -170,4 +169,4 @@ def answer(outcome: Outcome) -> object:
 
 def entity(row_key: str, partition_key: str = "t", **properties: Property) -> Entity:
     """An entity of one partition, unless it is said which."""
-    return Entity(Key(partition_key, row_key), properties)
+    return Entity(EntityKey(partition_key, row_key), properties)

@@ -14,7 +14,7 @@ from azure.core.pipeline.transport import RequestsTransport
 from azure.data.tables import EdmType as WireType
 from azure.data.tables import EntityProperty, TableClient, TableServiceClient
 
-from pkadvisor.table.edm import EdmType, Literal, format_ticks
+from pkadvisor.table.edm import EdmType, TypedValue, format_ticks
 
 # The account that every Azurite has. Name and key are public constants of its documentation and guard nothing.
 ACCOUNT = "devstoreaccount1"
@@ -26,7 +26,7 @@ LONGEST_KEY = 512
 TRANSACTION_ENTITIES = 100
 TRANSACTION_CHARACTERS = 2_000_000  # the service takes 4 MiB a request; the estimate leaves room for JSON and headers
 
-Entity = tuple[str, str, Mapping[str, Literal]]
+Entity = tuple[str, str, Mapping[str, TypedValue]]
 """PartitionKey, RowKey, and the properties; one that is not in the mapping is absent."""
 
 
@@ -117,14 +117,14 @@ def utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _wire_entity(partition_key: str, row_key: str, properties: Mapping[str, Literal]) -> dict[str, Any]:
+def _wire_entity(partition_key: str, row_key: str, properties: Mapping[str, TypedValue]) -> dict[str, Any]:
     entity = {name: _wire_value(literal) for name, literal in properties.items()}
     if not entity.keys().isdisjoint(("PartitionKey", "RowKey", "Timestamp")):
         raise ValueError(f"a property has the name of a system property: {sorted(entity)}")
     return {"PartitionKey": partition_key, "RowKey": row_key, **entity}
 
 
-def _wire_value(literal: Literal) -> Any:
+def _wire_value(literal: TypedValue) -> Any:
     """What the client sends with exactly the literal's type: it guesses from Python values, and only some of them well.
 
     Every whole number would go out as Int32, a date with microseconds instead of ticks.

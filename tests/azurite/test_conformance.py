@@ -17,7 +17,7 @@ from pkadvisor.table.edm import (
     INT64_MAX,
     INT64_MIN,
     EdmType,
-    Literal,
+    TypedValue,
     parse_datetime_ticks,
     utf16_key,
 )
@@ -32,28 +32,28 @@ ASTRAL = "\U0001f600"  # two surrogates: before U+E000 in UTF-16, after U+FFFF i
 HIGHEST = "\uffff"
 
 
-def _values() -> dict[str, Literal]:
+def _values() -> dict[str, TypedValue]:
     """One entity each: its RowKey, and the value that it has under the name of its type."""
-    values: dict[str, Literal] = {}
+    values: dict[str, TypedValue] = {}
     for name, text in (
         *(("empty", ""), ("5", "5"), ("10", "10"), ("B", "B"), ("a", "a"), ("quotes", "o''clock"), ("percent", "%27")),
         *(("astral", ASTRAL), ("fullwidth", "\uff5e"), ("date", "2020-01-01T00:00:00Z")),
     ):
-        values[f"text {name}"] = Literal(EdmType.STRING, text)
+        values[f"text {name}"] = TypedValue(EdmType.STRING, text)
     for whole in (INT32_MIN, -5, 0, 5, 10, INT32_MAX):
-        values[f"int32 {whole}"] = Literal(EdmType.INT32, whole)
+        values[f"int32 {whole}"] = TypedValue(EdmType.INT32, whole)
     for whole in (INT64_MIN, -10, -5, 0, 5, 10, 2**53, 2**53 + 1, INT64_MAX):
-        values[f"int64 {whole}"] = Literal(EdmType.INT64, whole)
+        values[f"int64 {whole}"] = TypedValue(EdmType.INT64, whole)
     for number in (-5.5, 0.0, 1e-7, 5.0, 5.5, 1e300, float("inf"), float("nan")):
-        values[f"double {number}"] = Literal(EdmType.DOUBLE, number)
+        values[f"double {number}"] = TypedValue(EdmType.DOUBLE, number)
     for truth in (False, True):
-        values[f"boolean {truth}".lower()] = Literal(EdmType.BOOLEAN, truth)
+        values[f"boolean {truth}".lower()] = TypedValue(EdmType.BOOLEAN, truth)
     for date in ("1601-01-01", "2020-01-01", "2020-01-01T00:00:00.0000001Z", "2020-01-01T00:00:00.001Z", "9999-12-31"):
-        values[f"datetime {date}"] = Literal(EdmType.DATETIME, parse_datetime_ticks(date))
+        values[f"datetime {date}"] = TypedValue(EdmType.DATETIME, parse_datetime_ticks(date))
     for digits in ("0f", "2f", "30", "3a", "ff"):
-        values[f"guid {digits}"] = Literal(EdmType.GUID, f"{digits}000000-0000-4000-8000-000000000000")
+        values[f"guid {digits}"] = TypedValue(EdmType.GUID, f"{digits}000000-0000-4000-8000-000000000000")
     for digits in ("", "00", "61", "61ff", "ff"):
-        values[f"binary {digits}"] = Literal(EdmType.BINARY, bytes.fromhex(digits))
+        values[f"binary {digits}"] = TypedValue(EdmType.BINARY, bytes.fromhex(digits))
     return values
 
 
@@ -90,7 +90,7 @@ HOSTILE_KEYS: tuple[Keys, ...] = (
 ENTITIES: tuple[Entity, ...] = (
     *(("values", row_key, {PROPERTIES[value.type]: value}) for row_key, value in VALUES.items()),
     *(
-        (*keys, {"number": Literal(EdmType.INT32, number)} if number % 3 else {})
+        (*keys, {"number": TypedValue(EdmType.INT32, number)} if number % 3 else {})
         for number, keys in enumerate(HOSTILE_KEYS)
     ),
 )
@@ -329,8 +329,8 @@ def selected(filter_text: str | None) -> list[Keys]:
     keys = []
     for partition_key, row_key, properties in ENTITIES:
         system = {
-            "PartitionKey": Literal(EdmType.STRING, partition_key),
-            "RowKey": Literal(EdmType.STRING, row_key),
+            "PartitionKey": TypedValue(EdmType.STRING, partition_key),
+            "RowKey": TypedValue(EdmType.STRING, row_key),
         }
         if tree is None or evaluate(tree, {**properties, **system}):
             keys.append((partition_key, row_key))

@@ -18,12 +18,12 @@ from pkadvisor.table.store import (
     Delete,
     DeleteTable,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     Merge,
     Operation,
     Property,
@@ -83,10 +83,10 @@ SELECTS: tuple[tuple[str, ...], ...] = ((), ("v",), ("V", "absent"), ("Partition
 class Chance(Random):
     """Operations."""
 
-    def key(self) -> Key:
-        return Key(self.choice(PARTITIONS), self.choice(ROWS))
+    def key(self) -> EntityKey:
+        return EntityKey(self.choice(PARTITIONS), self.choice(ROWS))
 
-    def entity(self, key: Key) -> Entity:
+    def entity(self, key: EntityKey) -> Entity:
         """Some names hold values of one type, which filters ask for: what they say of mixed ones is held elsewhere."""
         properties = {name: self.choice(VALUES) for name in self.sample(NAMES, self.randrange(4))}
         for found in self.sample(VALUES, self.randrange(3)):
@@ -94,7 +94,7 @@ class Chance(Random):
                 properties[str(found.type)] = found
         return Entity(key, properties)
 
-    def write(self, key: Key) -> Write:
+    def write(self, key: EntityKey) -> Write:
         kind = self.choice((Insert, Insert, Update, Merge, InsertOrReplace, InsertOrMerge, InsertOrMerge, Delete))
         if kind is Delete:
             return Delete(TABLE, key)
@@ -103,13 +103,13 @@ class Chance(Random):
     def group(self) -> Group:
         partition = self.choice(PARTITIONS)
         rows = self.sample(ROWS, self.randrange(1, 5))
-        writes = [self.write(Key(partition, row)) for row in rows]
+        writes = [self.write(EntityKey(partition, row)) for row in rows]
         if self.randrange(3):  # else nearly all of them fail
             writes = [
                 InsertOrMerge(TABLE, write.entity) if not isinstance(write, Delete | InsertOrReplace) else write
                 for write in writes
                 if not isinstance(write, Delete)
-            ] or [InsertOrReplace(TABLE, self.entity(Key(partition, "")))]
+            ] or [InsertOrReplace(TABLE, self.entity(EntityKey(partition, "")))]
         return Group(tuple(writes))
 
 
@@ -169,8 +169,8 @@ def test_pages_are_alike_while_entities_come_and_go(azurite: Azurite) -> None:
 
         rows: list[list[str]] = []
         tokens = on_both(query)
-        both.do(Delete("pages", Key("p", "r05")))  # the one that the token names
-        both.do(Delete("pages", Key("p", "r06")))
+        both.do(Delete("pages", EntityKey("p", "r05")))  # the one that the token names
+        both.do(Delete("pages", EntityKey("p", "r06")))
         for row_key in ("r045", "r055", "r095", "r12"):
             both.do(InsertOrReplace("pages", entity(row_key, "p")))
         on_both(query, tokens)

@@ -13,12 +13,12 @@ from pkadvisor.table.store import (
     Delete,
     DeleteTable,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     Merge,
     Operation,
     Outcome,
@@ -62,7 +62,7 @@ def inserted(row_key: str, **properties: Property) -> Insert:
 
 
 EDGES = "edges"
-THERE = Key("t", "there")
+THERE = EntityKey("t", "there")
 KEYS_ONLY = ("PartitionKey", "RowKey")
 ONE = Property(INT32, 1)
 NULL = Property(STRING, None)  # type: ignore[arg-type]
@@ -75,8 +75,8 @@ SAME: tuple[Operation, ...] = (
     *(inserted(f"a{c}") for c in "%'\"<>|*:;,+&= \xa0\ufeff\u200b\u2028\ufffe\uffff"),
     inserted("k" * 512),
     inserted("k" * 1025),
-    Get(EDGES, Key("t", "k" * 1025)),
-    *(Get(EDGES, Key("t", f"no{c}")) for c in "\\#?\t\x7f\x9f%'+&= "),
+    Get(EDGES, EntityKey("t", "k" * 1025)),
+    *(Get(EDGES, EntityKey("t", f"no{c}")) for c in "\\#?\t\x7f\x9f%'+&= "),
     # names, and how many of them
     *(
         inserted(f"name {name}", **{name: ONE})
@@ -84,8 +84,8 @@ SAME: tuple[Operation, ...] = (
     ),
     inserted("cases", partitionkey=ONE, rowkey=ONE, timestamp=ONE, S=ONE, s=Property(STRING, "s")),
     inserted("a timestamp", Timestamp=Property(DATETIME, 638_000_000_000_000_001)),
-    Insert(EDGES, Entity(Key("t", "252"), many(252))),
-    Insert(EDGES, Entity(Key("t", "252 and a null"), many(252) | {"null": NULL})),
+    Insert(EDGES, Entity(EntityKey("t", "252"), many(252))),
+    Insert(EDGES, Entity(EntityKey("t", "252 and a null"), many(252) | {"null": NULL})),
     inserted("n" * 255, **{"n" * 255: ONE}),
     # values
     inserted("64 KiB", s=Property(STRING, "x" * 32_768)),
@@ -97,19 +97,19 @@ SAME: tuple[Operation, ...] = (
     inserted("a NUL", s=Property(STRING, "a\0b")),
     inserted("half a pair", s=Property(STRING, "a\ud800b")),
     inserted("doubles", a=Property(DOUBLE, 1e308), b=Property(DOUBLE, 5e-324), c=Property(DOUBLE, 0.1 + 0.2)),
-    Insert(EDGES, Entity(Key("t", "below 1 MiB"), many(16, STRING, "x" * 32_000))),
+    Insert(EDGES, Entity(EntityKey("t", "below 1 MiB"), many(16, STRING, "x" * 32_000))),
     # conditions
     *(kind(EDGES, entity("there"), UNKNOWN) for kind in (Update, Merge)),
     *(kind(EDGES, entity("nobody"), tag) for kind in (Update, Merge) for tag in ("*", UNKNOWN)),
     *(Update(EDGES, entity("there"), tag) for tag in ("x", '"x"', "W/x", 'w/"x"', 'W/"a","b"', "**")),
     *(Delete(EDGES, THERE, tag) for tag in ("x", '"x"', UNKNOWN)),
-    *(Delete(EDGES, Key("t", "nobody"), tag) for tag in ("x", "*", UNKNOWN)),
+    *(Delete(EDGES, EntityKey("t", "nobody"), tag) for tag in ("x", "*", UNKNOWN)),
     Update(EDGES, entity("nobody"), "x"),
     # groups
     Group(tuple(Insert(EDGES, entity(f"{i}", "hundred")) for i in range(100))),
     Group((inserted("g"), inserted("h"), InsertOrMerge(EDGES, entity("g")))),
-    Group((inserted("g"), Delete(EDGES, Key("t", "g")))),
-    Group((inserted("g"), Delete(EDGES, Key("t", "nobody")))),
+    Group((inserted("g"), Delete(EDGES, EntityKey("t", "g")))),
+    Group((inserted("g"), Delete(EDGES, EntityKey("t", "nobody")))),
     Group((Update(EDGES, entity("there"), UNKNOWN), inserted("g"))),
     Group((inserted("g"), Update(EDGES, entity("there"), "x"))),
     Group((inserted("g"), inserted("h", s=Property(STRING, "x" * 32_769)))),
@@ -169,12 +169,15 @@ DIFFERENCES: tuple[Difference, ...] = (
     *(Difference(inserted("k" * units), TAKEN, INVALID, KIB) for units in (513, 1024)),
     *(Difference(inserted(f"b{c}"), RANGE, INVALID, OUT) for c in "/\\#?\0\t\n\x1f\x7f\x80\x9f"),
     *(Difference(InsertOrReplace(EDGES, entity(f"b{c}")), RANGE, INVALID, OUT) for c in "\\#?\t\x7f"),
-    *(Difference(Delete(EDGES, Key("t", f"b{c}")), RANGE, (404, "ResourceNotFound"), UNSEEN) for c in "\\#?\t\x7f"),
-    Difference(Delete(EDGES, Key("t", "k" * 1025)), INVALID, (404, "ResourceNotFound"), UNSEEN),
-    Difference(Get(EDGES, Key("t", "a/b")), (404, "ResourceNotFound"), (500, "HTTP 500"), UNSEEN),
+    *(
+        Difference(Delete(EDGES, EntityKey("t", f"b{c}")), RANGE, (404, "ResourceNotFound"), UNSEEN)
+        for c in "\\#?\t\x7f"
+    ),
+    Difference(Delete(EDGES, EntityKey("t", "k" * 1025)), INVALID, (404, "ResourceNotFound"), UNSEEN),
+    Difference(Get(EDGES, EntityKey("t", "a/b")), (404, "ResourceNotFound"), (500, "HTTP 500"), UNSEEN),
     Difference(InsertOrReplace(EDGES, entity("a/b")), RANGE, (500, "HTTP 500"), UNSEEN),
     Difference(Group((inserted("g"), inserted("a#b"))), RANGE, INVALID, OUT),
-    Difference(Insert(EDGES, Entity(Key("t", "253"), many(253))), (400, "TooManyProperties"), TAKEN, COUNT),
+    Difference(Insert(EDGES, Entity(EntityKey("t", "253"), many(253))), (400, "TooManyProperties"), TAKEN, COUNT),
     Difference(inserted("n" * 256, **{"n" * 256: ONE}), (400, "PropertyNameTooLong"), TAKEN, COUNT),
     *(
         Difference(inserted(f"name {ascii(name)[1:-1].replace(chr(92), '')}", **{name: ONE}), NO_NAME, TAKEN, NAMING)
@@ -183,7 +186,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(inserted("1600", d=BELOW_1601), RANGE, TAKEN, DATES),
     Difference(inserted("0001", d=Property(DATETIME, 0)), RANGE, TAKEN, DATES),
     *(
-        Difference(kind(EDGES, Entity(Key("t", row_key), properties)), engine, azurite, SIZES)
+        Difference(kind(EDGES, Entity(EntityKey("t", row_key), properties)), engine, azurite, SIZES)
         for kind, row_key, properties, engine, azurite in (
             (Insert, "over", many(17, STRING, "x" * 32_000), (400, "EntityTooLarge"), TAKEN),
             (InsertOrReplace, "over too", many(17, STRING, "x" * 32_000), (400, "EntityTooLarge"), TAKEN),
@@ -191,7 +194,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         )
     ),
     Difference(
-        Group(tuple(Insert(EDGES, Entity(Key("big", f"{i}"), many(14, STRING, "x" * 32_000))) for i in range(5))),
+        Group(tuple(Insert(EDGES, Entity(EntityKey("big", f"{i}"), many(14, STRING, "x" * 32_000))) for i in range(5))),
         (413, "RequestBodyTooLarge"),
         (202, ""),
         PAYLOAD,
@@ -236,5 +239,5 @@ def test_what_they_answer_otherwise_is_still_so(edges: Both, difference: Differe
 def test_the_sign_of_zero_is_kept_and_is_lost_on_azurite(edges: Both) -> None:
     """JavaScript writes -0 as 0."""
     edges.do(inserted("zero", z=Property(DOUBLE, -0.0)))
-    one, other = edges.do(Get(EDGES, Key("t", "zero")))
+    one, other = edges.do(Get(EDGES, EntityKey("t", "zero")))
     assert [repr(outcome.entities[0].properties["z"].value) for outcome in (one, other)] == ["-0.0", "0.0"]

@@ -12,23 +12,23 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Servic
 from azure.data.tables import EdmType as WireType
 from azure.data.tables import EntityProperty
 
-from pkadvisor.table.edm import EdmType, Literal, parse_datetime_ticks
+from pkadvisor.table.edm import EdmType, TypedValue, parse_datetime_ticks
 from tests.azurite.process import free_port, stop, wait_until_it_answers
 from tests.azurite.support import ACCOUNT, LONGEST_KEY, TRANSACTION_CHARACTERS, Azurite, Entity, Table, utf16_length
 
 needs_azurite = pytest.mark.requires("azurite")
 
 PROPERTIES = {
-    "string": Literal(EdmType.STRING, "5"),
-    "empty": Literal(EdmType.STRING, ""),
-    "int32": Literal(EdmType.INT32, 5),
-    "int64": Literal(EdmType.INT64, 5),
-    "double": Literal(EdmType.DOUBLE, 5.0),
-    "infinite": Literal(EdmType.DOUBLE, float("-inf")),
-    "boolean": Literal(EdmType.BOOLEAN, True),
-    "datetime": Literal(EdmType.DATETIME, parse_datetime_ticks("2020-01-01T00:00:00.0000001Z")),
-    "guid": Literal(EdmType.GUID, "0f000000-0000-4000-8000-000000000000"),
-    "binary": Literal(EdmType.BINARY, b"a\xff"),
+    "string": TypedValue(EdmType.STRING, "5"),
+    "empty": TypedValue(EdmType.STRING, ""),
+    "int32": TypedValue(EdmType.INT32, 5),
+    "int64": TypedValue(EdmType.INT64, 5),
+    "double": TypedValue(EdmType.DOUBLE, 5.0),
+    "infinite": TypedValue(EdmType.DOUBLE, float("-inf")),
+    "boolean": TypedValue(EdmType.BOOLEAN, True),
+    "datetime": TypedValue(EdmType.DATETIME, parse_datetime_ticks("2020-01-01T00:00:00.0000001Z")),
+    "guid": TypedValue(EdmType.GUID, "0f000000-0000-4000-8000-000000000000"),
+    "binary": TypedValue(EdmType.BINARY, b"a\xff"),
 }
 
 
@@ -60,7 +60,7 @@ def test_many_entities_take_several_transactions_and_pages(azurite: Azurite) -> 
     """More of one partition than a transaction holds, more in all than a page, and not in order."""
     table = azurite.create("many")
     keys = [(f"p{number % 7}", f"{number:05}") for number in range(2500)]
-    assert table.load((*both, {"n": Literal(EdmType.INT32, 1)}) for both in reversed(keys)) == 2500
+    assert table.load((*both, {"n": TypedValue(EdmType.INT32, 1)}) for both in reversed(keys)) == 2500
     assert table.query("") == sorted(keys)
     assert table.query("n eq 1", top=1500) == sorted(keys)[:1500]
 
@@ -68,7 +68,7 @@ def test_many_entities_take_several_transactions_and_pages(azurite: Azurite) -> 
 @needs_azurite
 def test_large_entities_are_spread_over_transactions(azurite: Azurite) -> None:
     table = azurite.create("large")
-    text = Literal(EdmType.STRING, "é" * 30_000)
+    text = TypedValue(EdmType.STRING, "é" * 30_000)
     size = 6 * 30_000
     count = 3 * (4 * 2**20 // size)  # three requests at least, of what the service takes
     assert count * size > 4 * TRANSACTION_CHARACTERS
@@ -99,7 +99,7 @@ def test_a_key_that_is_there_is_an_error(azurite: Azurite) -> None:
     with pytest.raises(ResourceExistsError):
         azurite.create("twice")
     with pytest.raises(ValueError, match="system property"):
-        table.load([("p", "s", {"RowKey": Literal(EdmType.STRING, "t")})])
+        table.load([("p", "s", {"RowKey": TypedValue(EdmType.STRING, "t")})])
 
 
 def test_the_client_dials_nothing_but_loopback_and_gives_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

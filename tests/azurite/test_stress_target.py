@@ -25,8 +25,8 @@ from pkadvisor.stress.store.real_driver import MOST, RealRun, run_real
 from pkadvisor.table.store import (
     CreateTable,
     Delete,
+    EntityKey,
     Group,
-    Key,
     ListTables,
     Merge,
     Operation,
@@ -108,7 +108,7 @@ class Translated:
     """Operations as another store has to be asked them: it has ETags and page tokens of its own."""
 
     def __init__(self) -> None:
-        self._names: dict[tuple[Key | None, str], str] = {}
+        self._names: dict[tuple[EntityKey | None, str], str] = {}
 
     def operation(self, operation: Operation) -> Operation:
         if isinstance(operation, Group):

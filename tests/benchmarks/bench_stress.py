@@ -49,11 +49,11 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import (
     CreateTable,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrReplace,
-    Key,
     Operation,
     Property,
     Query,
@@ -355,7 +355,7 @@ def audit_row(number: int) -> Entity:
         "time_s": Property(EdmType.INT32, number * 7919 % 20_000),
         "seen": Property(EdmType.DATETIME, 636_000_000_000_000_000 + number),
     }
-    return Entity(Key(f"p{number // 100:05}", f"{number % 100:02}"), properties)
+    return Entity(EntityKey(f"p{number // 100:05}", f"{number % 100:02}"), properties)
 
 
 def audit_operations() -> list[Operation]:

@@ -233,10 +233,10 @@ def whole_path(
 def entities(keys: Iterable[tuple[str, str]], value: bytes = VALUE) -> Iterator[Any]:
     """Entities of 1 KB, or of another value: one binary property."""
     from pkadvisor.table.edm import EdmType
-    from pkadvisor.table.store import Entity, Key, Property
+    from pkadvisor.table.store import Entity, EntityKey, Property
 
     for key in keys:
-        yield Entity(Key(*key), {"Value": Property(EdmType.BINARY, value)})
+        yield Entity(EntityKey(*key), {"Value": Property(EdmType.BINARY, value)})
 
 
 def three_replicas(keys: Sequence[tuple[str, str]], path: Path) -> Figures:
@@ -314,10 +314,10 @@ def carried_out(store: EmbeddedStore, count: int, operations: Iterator[Any], at_
 
 def look_up(store: EmbeddedStore, keys: Sequence[tuple[str, str]]) -> None:
     """Point reads."""
-    from pkadvisor.table.store import Get, Key
+    from pkadvisor.table.store import EntityKey, Get
 
     for key in keys:
-        (found,) = store.execute(Get(TABLE, Key(*key)), 0).entities
+        (found,) = store.execute(Get(TABLE, EntityKey(*key)), 0).entities
         assert found.properties["Value"].value
 
 

@@ -16,7 +16,7 @@ from pkadvisor.design.keys.template import parse_template, separators
 from pkadvisor.design.keys.transforms import Context, Time, Value
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.plan import Conditions
-from pkadvisor.table.edm import EdmType, Literal, utf16_key
+from pkadvisor.table.edm import EdmType, TypedValue, utf16_key
 from pkadvisor.table.odata import Filter, Parameter, bind, evaluate, parse_filter
 from tests.design.support import python_value
 
@@ -51,9 +51,9 @@ class Request:
         return True
 
 
-def literals(row: Row, types: Mapping[str, EdmType]) -> dict[str, Literal]:
+def literals(row: Row, types: Mapping[str, EdmType]) -> dict[str, TypedValue]:
     """The properties of an entity as typed literals; missing ones are absent."""
-    return {n: Literal(types[n], python_value(v)) for n, v in row.items() if v is not None}  # type: ignore[arg-type]
+    return {n: TypedValue(types[n], python_value(v)) for n, v in row.items() if v is not None}  # type: ignore[arg-type]
 
 
 def fill(
@@ -112,13 +112,13 @@ def requests(
                     mine = iter(numbers if name == "PartitionKey" else numbers[len(buckets["PartitionKey"]) :])
                     shown = fill(bound.replace("''", "'"), at, types, side, mine)
                     found.append((name, operator, utf16_key(shown)))
-                given = {n: Literal(types[n], v) for n, v in values.items() if v is not None}
+                given = {n: TypedValue(types[n], v) for n, v in values.items() if v is not None}
                 out.append(Request(tuple(found), bind(filter_, given) if filter_ is not None else None))
     return list(dict.fromkeys(out))
 
 
 def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
-    constants = {n: o.value for n, o in wanted.equal.items() if isinstance(o, Literal)}
+    constants = {n: o.value for n, o in wanted.equal.items() if isinstance(o, TypedValue)}
     options = []
     for name in plan.choices:
         found = []
@@ -156,7 +156,7 @@ def _operand(operand: object, values: Mapping[str, Value]) -> int | None:
         value = values[operand.name]
         assert isinstance(value, int)
         return value + operand.offset_ticks
-    assert isinstance(operand, Literal)
+    assert isinstance(operand, TypedValue)
     assert isinstance(operand.value, int)
     return operand.value
 

@@ -27,7 +27,7 @@ from pkadvisor.stress.requests.rows import Properties as Properties
 from pkadvisor.stress.requests.rows import RowLayout as Layout
 from pkadvisor.stress.requests.rows import Stored as Stored
 from pkadvisor.stress.requests.rows import layout as layout
-from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
+from pkadvisor.table.edm import EdmType, TypedValue, order_key, utf16_key
 from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parameters, parse_filter
 from tests.design.support import python_value
 from tests.report.support import SAMPLES as ALL_SAMPLES
@@ -76,7 +76,7 @@ class PlainTable:
         out = []
         for number in range(start, end):
             pk, rk, properties = self.rows[number]
-            keys = {"PartitionKey": Literal(EdmType.STRING, pk), "RowKey": Literal(EdmType.STRING, rk)}
+            keys = {"PartitionKey": TypedValue(EdmType.STRING, pk), "RowKey": TypedValue(EdmType.STRING, rk)}
             if all(evaluate(c, keys) for c in on_keys) and all(evaluate(c, {**properties, **keys}) for c in rest):
                 out.append((pk, rk))
                 if top is not None and len(out) == top:
@@ -90,7 +90,7 @@ class PlainTable:
         for c in on_keys:
             if c.property != "PartitionKey":
                 continue
-            assert isinstance(c.operand, Literal)
+            assert isinstance(c.operand, TypedValue)
             key = utf16_key(str(c.operand.value))
             if c.operator in ("eq", "ge", "gt"):
                 start = max(start, bisect_left(self._keys, (key, b"")))
@@ -114,7 +114,7 @@ class Case:
     schemes: tuple[KeyScheme, ...]
     step: int
     memo: dict[tuple[str, int], list[int]] = field(default_factory=dict)
-    _drawn: dict[tuple[str, int], list[dict[str, Literal]]] = field(default_factory=dict)
+    _drawn: dict[tuple[str, int], list[dict[str, TypedValue]]] = field(default_factory=dict)
 
     @property
     def types(self) -> dict[str, EdmType]:
@@ -127,14 +127,14 @@ class Case:
             if demand.query.filter is not None:
                 yield demand.query, demand
 
-    def instances(self, demand: Demand, count: int) -> list[dict[str, Literal]]:
+    def instances(self, demand: Demand, count: int) -> list[dict[str, TypedValue]]:
         """Parameters of some requests of a class: the values of rows that it is drawn from, spread over them."""
         known = (demand.query.name, count)
         if known not in self._drawn:
             self._drawn[known] = self._draw(demand, count)
         return self._drawn[known]
 
-    def _draw(self, demand: Demand, count: int) -> list[dict[str, Literal]]:
+    def _draw(self, demand: Demand, count: int) -> list[dict[str, TypedValue]]:
         frame = self.bench.population.frame
         rows = [int(row) for row in demand.instances]
         if demand.query.filter is not None:  # nobody asks for a value that is missing
@@ -148,13 +148,13 @@ class Case:
         return [constants(frame.row(row, named=True), self.types) for row in dict.fromkeys(picked)]
 
 
-def constants(values: Mapping[str, object], types: Mapping[str, EdmType]) -> dict[str, Literal]:
+def constants(values: Mapping[str, object], types: Mapping[str, EdmType]) -> dict[str, TypedValue]:
     """The typed values of a row; missing ones are absent. A range's bound has the type of its property."""
     out = {}
     for name, value in values.items():
         if value is not None:
             edm = types.get(name.removesuffix(".from").removesuffix(".until"), EdmType.STRING)
-            out[name] = Literal(edm, python_value(value))  # type: ignore[arg-type]
+            out[name] = TypedValue(edm, python_value(value))  # type: ignore[arg-type]
     return out
 
 
@@ -196,7 +196,7 @@ def expected(
 
 
 def answer(
-    found: AccessPlan, asked: QueryClass, demand: Demand, place: Layout, store: Store, values: Mapping[str, Literal],
+    found: AccessPlan, asked: QueryClass, demand: Demand, place: Layout, store: Store, values: Mapping[str, TypedValue],
     entities: Sequence[Properties], types: Mapping[str, EdmType], ends: tuple[int | None, int | None],
 ) -> list[int]:  # fmt: skip
     """Entity numbers that a plan's requests bring, after the client's part, in the order of the answer."""

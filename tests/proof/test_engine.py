@@ -17,7 +17,7 @@ from pkadvisor.engine.stamp import Layout as Nodes
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.table.edm import utf16_key
-from pkadvisor.table.store import CreateTable, Entity, Get, Group, Insert, Key, Property, Query
+from pkadvisor.table.store import CreateTable, Entity, EntityKey, Get, Group, Insert, Property, Query
 from tests.proof.support import SAMPLES, Layout, Stored, pairs_of, placed, prove
 from tests.tiers import LONG
 
@@ -47,7 +47,7 @@ class EngineTable:
         partitions: dict[str, list[Insert]] = defaultdict(list)
         for pk, rk, properties in rows:
             kept = {n: Property(v.type, v.value) for n, v in properties.items() if n not in OWN}
-            partitions[pk].append(Insert(self.name, Entity(Key(pk, rk), kept)))
+            partitions[pk].append(Insert(self.name, Entity(EntityKey(pk, rk), kept)))
         for inserts in partitions.values():
             for begin in range(0, len(inserts), 100):
                 some = tuple(inserts[begin : begin + 100])
@@ -72,7 +72,7 @@ class EngineTable:
 
     def get(self, partition_key: str, row_key: str) -> bool:
         """Whether there is a row with a key."""
-        outcome = self.store.execute(Get(self.name, Key(partition_key, row_key)))
+        outcome = self.store.execute(Get(self.name, EntityKey(partition_key, row_key)))
         assert outcome.status in (200, 404), outcome
         return outcome.ok
 

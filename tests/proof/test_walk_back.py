@@ -15,7 +15,7 @@ from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.plan.requests import requests
 from pkadvisor.design.plan.walk_back import note_of, walk_back
-from pkadvisor.table.edm import EdmType, Literal
+from pkadvisor.table.edm import EdmType, TypedValue
 from tests.design.support import bench_of, population_of, query
 from tests.proof.support import PlainTable, Properties, answer, constants, difference, ends_of, expected, layout
 from tests.tiers import sizes
@@ -85,7 +85,7 @@ def test_the_answer_is_right_and_the_requests_are_those_counted(
     table, ends = Counting(place.rows), ends_of(back, entities())
     for device in GAPS_H:
         asked.clear()
-        values = {"device": Literal(EdmType.STRING, device)}
+        values = {"device": TypedValue(EdmType.STRING, device)}
         got = answer(back, demand.query, demand, place, table, values, entities(), TYPES, ends)
         wanted = expected(demand.query.filter and _bound(demand.query.filter, values), entities())
         assert difference(got, wanted, demand.query.order_by, top, entities()) == ""
@@ -93,7 +93,7 @@ def test_the_answer_is_right_and_the_requests_are_those_counted(
         assert len(asked) == counted[instance], device
 
 
-def _bound(filter_: object, values: dict[str, Literal]) -> object:
+def _bound(filter_: object, values: dict[str, TypedValue]) -> object:
     from pkadvisor.table.odata import bind
 
     return bind(filter_, values)  # type: ignore[arg-type]
@@ -164,7 +164,7 @@ def test_the_periods_end_at_both_ends_of_the_table() -> None:
     found = bench(1)
     _, back = going_back(found, "{device}_{time(at,'yyyy')}", "{n}")
     (demand,) = found.demands
-    values = {"device": Literal(EdmType.STRING, "busy")}
+    values = {"device": TypedValue(EdmType.STRING, "busy")}
     oldest, newest = ends_of(back, entities())
     sent = [r.filter for r in requests(back, demand.conditions, values, TYPES, newest=newest, oldest=oldest)]
     years = range(2028, 2024, -1)

@@ -18,12 +18,12 @@ from pkadvisor.table.store import (
     CreateTable,
     Delete,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     Merge,
     Outcome,
     Query,
@@ -125,9 +125,9 @@ def judge(calls: Sequence[Call], mix: Mix) -> int:
     return len(operations)
 
 
-def maybe_written(calls: Sequence[Call]) -> set[tuple[str, Key]]:
+def maybe_written(calls: Sequence[Call]) -> set[tuple[str, EntityKey]]:
     """Entities that a write without an answer may still change."""
-    found: set[tuple[str, Key]] = set()
+    found: set[tuple[str, EntityKey]] = set()
     for call in calls:
         if call.outcome is None and not isinstance(call.operation, Query | Get | CreateTable):
             writes = call.operation.writes if isinstance(call.operation, Group) else (call.operation,)
@@ -182,7 +182,7 @@ def _check_timestamps(calls: Sequence[Call]) -> None:
         for write in writes:
             if isinstance(write, Insert | Update | Merge | InsertOrReplace | InsertOrMerge):
                 written[_number(write.entity)] = call
-    stamps: dict[tuple[str, Key, str], int] = {}
+    stamps: dict[tuple[str, EntityKey, str], int] = {}
     for call in calls:
         if call.outcome is None or not isinstance(call.operation, Get | Query):
             continue
@@ -218,13 +218,13 @@ def _writers(calls: Sequence[Call]) -> dict[str, int]:
 
 def _check_tags(calls: Sequence[Call]) -> None:
     """Every change gives a new tag (T4): one tag of an entity never stands for two numbers."""
-    seen: dict[tuple[str, Key, str], int] = {}
+    seen: dict[tuple[str, EntityKey, str], int] = {}
     for call in calls:
         outcome = call.outcome
         if outcome is None or not outcome.ok or isinstance(call.operation, CreateTable):
             continue
         table = call.operation.writes[0].table if isinstance(call.operation, Group) else call.operation.table
-        shown: list[tuple[Key, str, int]] = [(e.key, e.etag, _number(e)) for e in outcome.entities]
+        shown: list[tuple[EntityKey, str, int]] = [(e.key, e.etag, _number(e)) for e in outcome.entities]
         if isinstance(call.operation, Insert | Update | Merge | InsertOrReplace | InsertOrMerge):
             entity = call.operation.entity
             shown.append((entity.key, outcome.etags[0], _number(entity)))
@@ -295,7 +295,7 @@ def _call(kind: str, entity: Entity, tag: str = "*") -> tuple[str, int, str, int
     return kind, number, tag, slot_of(number)
 
 
-def _tag(key: tuple[str, Key], tag: str) -> str:
+def _tag(key: tuple[str, EntityKey], tag: str) -> str:
     return tag if tag == "*" else f"{key}{tag}"
 
 
@@ -348,9 +348,9 @@ def _page(call: Call, query: Query, outcome: Outcome, index: int, mix: Mix) -> l
     return found
 
 
-def _universe(mix: Mix) -> list[Key]:
+def _universe(mix: Mix) -> list[EntityKey]:
     rows = sorted([mix.row(number) for number in range(mix.rows)] + list(mix.group_rows()))
-    return [Key(partition, row) for partition in sorted(f"p{i}" for i in range(mix.partitions)) for row in rows]
+    return [EntityKey(partition, row) for partition in sorted(f"p{i}" for i in range(mix.partitions)) for row in rows]
 
 
 def _least(query: Query) -> int:
@@ -359,7 +359,7 @@ def _least(query: Query) -> int:
     return int(found[1]) if found else 0
 
 
-def _matches(query: Query, key: Key) -> bool:
+def _matches(query: Query, key: EntityKey) -> bool:
     found = re.match(r"PartitionKey (eq|gt) '(\w+)'", query.filter)
     if found is None:
         return True

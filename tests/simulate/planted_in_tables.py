@@ -12,7 +12,7 @@ from pkadvisor.engine.tables import table_requests, table_service
 from pkadvisor.engine.tables.table_messages import Answer, PageRequest, WriteRequest
 from pkadvisor.engine.tables.table_rules import TableError
 from pkadvisor.engine.tables.table_service import TableService
-from pkadvisor.table.store import Key, Outcome, Query
+from pkadvisor.table.store import EntityKey, Outcome, Query
 
 T = TypeVar("T", Answer, Outcome)
 
@@ -41,7 +41,7 @@ def token_names_an_entity(patch: pytest.MonkeyPatch) -> None:
     right = TableService._query
 
     async def query(self: TableService, asked: Query) -> Outcome:
-        last = Key(*asked.continuation.split("/")) if asked.continuation else None
+        last = EntityKey(*asked.continuation.split("/")) if asked.continuation else None
         inner, page, found = replace(asked, continuation="", top=None), None, []
         while page is None or page.continuation:
             page = await right(self, inner)

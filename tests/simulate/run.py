@@ -17,7 +17,7 @@ from typing import Any
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.ownership_errors import NotServing
-from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.partition.balancer import MergeRanges, MoveRange, SplitRange
 from pkadvisor.engine.stamp import LOCKS, Stamp
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_service import TableService
@@ -229,7 +229,7 @@ class _Run:
         if chosen is None or not chosen.server or not self.world.is_up(chosen.server):
             return
         stops[chosen.server] = False
-        order = self.world.spawn(self._act(lambda _: Split(chosen.number, "size")), ACTIONS)
+        order = self.world.spawn(self._act(lambda _: SplitRange(chosen.number, "size")), ACTIONS)
         order.when_done(lambda: None)
         for _ in range(200):
             await self.world.sleep(MS)
@@ -252,20 +252,20 @@ class _Run:
             await leader.order(action)
 
     async def _split(self) -> None:
-        await self._act(lambda found: Split(self.chance.choice(found.entries).number, "size"))
+        await self._act(lambda found: SplitRange(self.chance.choice(found.entries).number, "size"))
 
     async def _merge(self) -> None:
-        def choose(found: Any) -> Merge | None:
+        def choose(found: Any) -> MergeRanges | None:
             if len(found.entries) < 2:
                 return None
             place = self.chance.randrange(len(found.entries) - 1)
-            return Merge(found.entries[place].number, found.entries[place + 1].number)
+            return MergeRanges(found.entries[place].number, found.entries[place + 1].number)
 
         await self._act(choose)
 
     async def _move(self) -> None:
         servers = self.roles["servers"]
-        await self._act(lambda found: Move(self.chance.choice(found.entries).number, self.chance.choice(servers)))
+        await self._act(lambda found: MoveRange(self.chance.choice(found.entries).number, self.chance.choice(servers)))
 
     # ------------------------------------------------------------------------------------------ judgement
 

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from pkadvisor.engine.tables.table_service import TableService
-from pkadvisor.table.store import Entity, Get, InsertOrReplace, Key, Operation, Outcome
+from pkadvisor.table.store import Entity, EntityKey, Get, InsertOrReplace, Operation, Outcome
 from tests.engine.worlds import simulated
 from tests.simulate import __main__ as command
 from tests.simulate import run as run_module
@@ -111,7 +111,7 @@ def test_what_happens_at_one_instant_is_judged_in_its_order() -> None:
             return Outcome(200, entities=tuple(store)) if store else Outcome(404)
 
         clients = Clients(world, execute, mix, Random(1))
-        key = Key("p0", "r00")
+        key = EntityKey("p0", "r00")
 
         async def work() -> None:
             for number in range(150):

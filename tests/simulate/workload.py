@@ -15,12 +15,12 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import (
     Delete,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     Merge,
     Operation,
     Outcome,
@@ -69,7 +69,7 @@ class Call:
 class Walked:
     """How far a walk from page to page came: the last key shown (None: none yet), and the call that showed it."""
 
-    last: Key | None
+    last: EntityKey | None
     since: int
 
 
@@ -158,7 +158,7 @@ class Clients:
     left: int = 0
     _number: int = 0
     _events: int = 0
-    _etags: dict[tuple[str, Key], list[str]] = field(default_factory=dict)
+    _etags: dict[tuple[str, EntityKey], list[str]] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Runs all of them to their end."""
@@ -222,9 +222,9 @@ class Clients:
         self._events += 1
         return self._events
 
-    def unanswered(self) -> dict[Key, None]:
+    def unanswered(self) -> dict[EntityKey, None]:
         """The keys of writes that no answer came to: they may be carried out at any time."""
-        keys: dict[Key, None] = {}
+        keys: dict[EntityKey, None] = {}
         for call in self.calls:
             if call.returned is None:
                 writes = call.operation.writes if isinstance(call.operation, Group) else (call.operation,)
@@ -244,7 +244,7 @@ class Clients:
         kinds = [kind for kind, _ in self.mix.weights]
         kind = self.chance.choices(kinds, [weight for _, weight in self.mix.weights])[0]
         partition = f"p{self.chance.randrange(self.mix.partitions)}"
-        key = Key(partition, self.mix.row(self.chance.randrange(self.mix.rows)))
+        key = EntityKey(partition, self.mix.row(self.chance.randrange(self.mix.rows)))
         table = TABLES[self.chance.randrange(self.mix.tables)]
         match kind:
             case "insert":
@@ -284,17 +284,17 @@ class Clients:
     def _group(self, table: str, partition: str, *, bad: bool) -> Group:
         """Rows written together; of some groups the first write asks for a tag."""
         rows = self.mix.group_rows()
-        first = Key(partition, rows[0])
+        first = EntityKey(partition, rows[0])
         entity = self.entity(first)
-        writes: list[Write] = [InsertOrReplace(table, Entity(Key(partition, r), entity.properties)) for r in rows]
+        writes: list[Write] = [InsertOrReplace(table, Entity(EntityKey(partition, r), entity.properties)) for r in rows]
         if bad:  # its last write is refused, so nothing of it may ever be seen
-            return Group((*writes, Update(table, self.entity(Key(partition, "never")))))
+            return Group((*writes, Update(table, self.entity(EntityKey(partition, "never")))))
         known = self._etags.get((table, first))
         if known and self.aside.randrange(2):
             writes[0] = Update(table, entity, self.aside.choice(known[-3:]))
         return Group(tuple(writes))
 
-    def entity(self, key: Key) -> Entity:
+    def entity(self, key: EntityKey) -> Entity:
         """An entity that carries a number of its own."""
         self._number += 1
         more = padding(self._number, self.mix.padding_bytes)
@@ -302,7 +302,7 @@ class Clients:
         properties = {"v": number, f"m{slot_of(self._number)}": number}
         return Entity(key, properties | {"p": Property(EdmType.STRING, more)} if more else properties)
 
-    def _etag(self, table: str, key: Key) -> str:
+    def _etag(self, table: str, key: EntityKey) -> str:
         known = self._etags.get((table, key))
         if not known or self.chance.random() < 0.4:
             return "*"

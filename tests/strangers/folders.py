@@ -7,93 +7,15 @@ to ask for where the files do not tell enough.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 from uuid import UUID
 
-from tests.worlds.law.log_lines import BEGIN, Line, log_text
-
-TICKS_MAX = 3_155_378_975_999_999_999
-ROWS = 1_500
-
-
-@dataclass(frozen=True)
-class Stranger:
-    """One folder: files by name, what is data and what is a log, and the right answer."""
-
-    name: str
-    files: Mapping[str, str]
-    data: tuple[str, ...] = ()
-    logs: tuple[str, ...] = ()
-    right: tuple[str, ...] = ()
-    """One regular expression for each table or kind, by its place; each is searched in ``PK | RK``."""
-    current: tuple[str, ...] = ()
-    """The keys in use that ``init`` has to find, as templates ``PK | RK`` with its invented names."""
-    question: str = ""
-
-    def write(self, folder: Path) -> None:
-        """Write the files below a folder."""
-        for name, text in self.files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="")
-
-
-def ticks(at: datetime) -> int:
-    """100 ns since year 1."""
-    span = at - datetime(1, 1, 1, tzinfo=UTC)
-    return (span.days * 86_400 + span.seconds) * 10_000_000 + span.microseconds * 10
-
-
-def table_csv(rows: Iterable[Mapping[str, object]]) -> str:
-    """Rows as CSV; the first one names the columns."""
-    rows = list(rows)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-@dataclass
-class Log:
-    """Requests collected one after the other."""
-
-    seed: int
-    seconds: float = 60.0
-    lines: list[Line] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.random = Random(self.seed)
-
-    def _add(self, operation: str, **more: object) -> None:
-        at = self.random.random() * self.seconds
-        self.lines.append(Line(at, operation, 1_000_000 * self.seed + len(self.lines), **more))  # type: ignore[arg-type]
-
-    def point(self, pk: str, rk: str, operation: str = "query") -> None:
-        """One entity by its key."""
-        self._add(operation, key=(pk, rk))
-
-    def query(self, text: str, top: int | None = None) -> None:
-        """A query with a filter, and ``$top``."""
-        self._add("query", filter=text, top=top)
-
-    def text(self, table: str, form: str = "storage analytics") -> str:
-        """The log as a file."""
-        return log_text(self.lines, table, form)
-
-
-def _begins(text: str) -> str:
-    """RowKeys that begin with a text."""
-    return f"RowKey ge '{text}' and RowKey lt '{text[:-1]}{chr(ord(text[-1]) + 1)}'"
+from tests.strangers.stranger import ROWS, TICKS_MAX, Log, Stranger, begins, table_csv, ticks
+from tests.worlds.law.log_lines import BEGIN
 
 
 def telemetry_by_date() -> Stranger:
@@ -112,7 +34,7 @@ def telemetry_by_date() -> Stranger:
         log.point(at.strftime("%Y%m%d"), f"dev{random.randrange(60):03}_{at.strftime('%Y%m%d%H%M%S')}", "insert")
     for _ in range(200):
         pk, rk = random.choice(keys)
-        log.query(f"PartitionKey eq '{pk}' and {_begins(rk[:7])}")
+        log.query(f"PartitionKey eq '{pk}' and {begins(rk[:7])}")
     return Stranger(
         "telemetry by date",
         {"export.csv": table_csv(rows), "logs/2026/03/02/1000/000000.log": log.text("Readings")},
@@ -156,7 +78,7 @@ def keys_and_payload() -> Stranger:
     for _ in range(4_200):
         log.point("orders", random.choice(keys))
     for _ in range(400):
-        log.query(f"PartitionKey eq 'orders' and {_begins(random.choice(keys)[:6])}")
+        log.query(f"PartitionKey eq 'orders' and {begins(random.choice(keys)[:6])}")
     return Stranger(
         "keys and payload",
         {"orders.csv": table_csv(rows), "orders.log": log.text("Orders", "azure monitor")},
@@ -204,7 +126,7 @@ def tenants() -> Stranger:
         log.point(*random.choice(orders))
         log.point(*random.choice(users))
     for _ in range(300):
-        log.query(f"PartitionKey eq '{random.choice(orders)[0]}' and {_begins('ORDER:')}")
+        log.query(f"PartitionKey eq '{random.choice(orders)[0]}' and {begins('ORDER:')}")
     return Stranger(
         "tenants with two kinds of rows",
         {"shop.csv": table_csv(rows), "shop.log": log.text("Shop")},
@@ -430,7 +352,7 @@ def bookings_by_day() -> Stranger:
     for _ in range(400):
         pk, rk = random.choice(keys)
         log.query(f"PartitionKey eq '{pk}' and host eq '{random.choice(hosts)}'")
-        log.query(f"PartitionKey eq '{pk}' and {_begins(rk[:9])}")
+        log.query(f"PartitionKey eq '{pk}' and {begins(rk[:9])}")
     current = "org-{pad(p1,3)} | {time(startedAt,'yyyyMMdd')}_{r1}"
     return Stranger(
         "bookings by day",

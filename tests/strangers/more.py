@@ -11,7 +11,7 @@ from datetime import timedelta
 from random import Random
 from uuid import UUID
 
-from tests.strangers.folders import ROWS, TICKS_MAX, Log, Stranger, table_csv, ticks
+from tests.strangers.stranger import ROWS, TICKS_MAX, Log, Stranger, table_csv, ticks
 from tests.worlds.law.log_lines import BEGIN
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from tests.strangers.folders import Log, Stranger, table_csv
+from tests.strangers.stranger import Log, Stranger, table_csv
 
 USERS = 700
 MAILED = 9 * USERS // 10

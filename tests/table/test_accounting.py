@@ -17,7 +17,7 @@ from pkadvisor.table.accounting import (
     utf16_units,
 )
 from pkadvisor.table.edm import STORED_BYTES, EdmType
-from pkadvisor.table.store import Entity, Key, Property
+from pkadvisor.table.store import Entity, EntityKey, Property
 
 LIMITS = default_limits()
 
@@ -25,7 +25,7 @@ LIMITS = default_limits()
 def test_an_entity_by_hand() -> None:
     """4 + 2 × (2 + 3), then per property 8 + 2 × its name + its value."""
     entity = Entity(
-        Key("pk", "row"),
+        EntityKey("pk", "row"),
         {
             "Name": Property(EdmType.STRING, "day"),  # 8 + 8 + 4 + 6
             "Age": Property(EdmType.INT32, 7),  # 8 + 6 + 4
@@ -39,7 +39,7 @@ def test_an_entity_by_hand() -> None:
     # A Guid is held as text and has no length of its own.
     assert entity_bytes(entity) == expected
     assert page_bytes([entity, entity]) == 2 * (expected + ANSWER_BYTES)
-    assert entity_bytes(Entity(Key("", ""), {})) == 4
+    assert entity_bytes(Entity(EntityKey("", ""), {})) == 4
 
 
 @given(st.text())

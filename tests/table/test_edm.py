@@ -15,7 +15,7 @@ from pkadvisor.table.edm import (
     TICKS_MAX,
     TICKS_UNIX_EPOCH,
     EdmType,
-    Literal,
+    TypedValue,
     canonical_guid,
     format_double,
     format_literal,
@@ -38,30 +38,30 @@ values = {
     EdmType.GUID: st.uuids().map(str),
     EdmType.BINARY: st.binary(max_size=20),
 }
-literals = st.one_of([st.builds(Literal, st.just(edm), value) for edm, value in values.items()])
+literals = st.one_of([st.builds(TypedValue, st.just(edm), value) for edm, value in values.items()])
 
 
 @given(literals)
-def test_a_literal_survives_its_text(literal: Literal) -> None:
+def test_a_literal_survives_its_text(literal: TypedValue) -> None:
     assert parse_literal(format_literal(literal)) == literal
 
 
 @pytest.mark.parametrize(
     ("literal", "text"),
     [
-        (Literal(EdmType.STRING, "o'clock"), "'o''clock'"),
-        (Literal(EdmType.INT32, -5), "-5"),
-        (Literal(EdmType.INT64, 5), "5L"),
-        (Literal(EdmType.DOUBLE, 5.0), "5.0"),
-        (Literal(EdmType.DOUBLE, 1e16), "1e+16"),
-        (Literal(EdmType.BOOLEAN, True), "true"),
-        (Literal(EdmType.DATETIME, TICKS_UNIX_EPOCH), "datetime'1970-01-01T00:00:00Z'"),
-        (Literal(EdmType.DATETIME, TICKS_UNIX_EPOCH + 1), "datetime'1970-01-01T00:00:00.0000001Z'"),
-        (Literal(EdmType.GUID, GUID), f"guid'{GUID}'"),
-        (Literal(EdmType.BINARY, b"\x00\xff"), "X'00FF'"),
+        (TypedValue(EdmType.STRING, "o'clock"), "'o''clock'"),
+        (TypedValue(EdmType.INT32, -5), "-5"),
+        (TypedValue(EdmType.INT64, 5), "5L"),
+        (TypedValue(EdmType.DOUBLE, 5.0), "5.0"),
+        (TypedValue(EdmType.DOUBLE, 1e16), "1e+16"),
+        (TypedValue(EdmType.BOOLEAN, True), "true"),
+        (TypedValue(EdmType.DATETIME, TICKS_UNIX_EPOCH), "datetime'1970-01-01T00:00:00Z'"),
+        (TypedValue(EdmType.DATETIME, TICKS_UNIX_EPOCH + 1), "datetime'1970-01-01T00:00:00.0000001Z'"),
+        (TypedValue(EdmType.GUID, GUID), f"guid'{GUID}'"),
+        (TypedValue(EdmType.BINARY, b"\x00\xff"), "X'00FF'"),
     ],
 )
-def test_literals_look_as_the_service_writes_them(literal: Literal, text: str) -> None:
+def test_literals_look_as_the_service_writes_them(literal: TypedValue, text: str) -> None:
     assert format_literal(literal) == text
 
 
@@ -106,7 +106,7 @@ def test_constants_that_are_none_are_refused(text: str) -> None:
 )
 def test_a_literal_is_valid_once_built(edm: EdmType, value: object) -> None:
     with pytest.raises(ValueError, match=r"."):
-        Literal(edm, value)  # type: ignore[arg-type]
+        TypedValue(edm, value)  # type: ignore[arg-type]
 
 
 @given(st.datetimes(), st.integers(-14 * 60, 14 * 60))
@@ -180,7 +180,7 @@ def test_strings_are_ordered_by_utf16_code_unit(a: str, b: str) -> None:
 def test_utf16_order_differs_from_python_order() -> None:
     private, emoji = "\ue000", "\U0001f600"
     assert private < emoji
-    assert order_key(Literal(EdmType.STRING, private)) > order_key(Literal(EdmType.STRING, emoji))  # type: ignore[operator]
+    assert order_key(TypedValue(EdmType.STRING, private)) > order_key(TypedValue(EdmType.STRING, emoji))  # type: ignore[operator]
     assert utf16_key("\ud800") < utf16_key(private)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.errors import UsageError
-from pkadvisor.table.edm import EdmType, Literal, parse_datetime_ticks, parse_literal
+from pkadvisor.table.edm import EdmType, TypedValue, parse_datetime_ticks, parse_literal
 from pkadvisor.table.odata import (
     And,
     Comparison,
@@ -37,15 +37,15 @@ GUID = "a455c695-df98-5678-aaaa-81d3367e5a34"
 # ---- truth
 
 ENTITY = {
-    "s": Literal(EdmType.STRING, "\U0001f600"),
-    "n": Literal(EdmType.INT32, 123),
-    "long": Literal(EdmType.INT64, 123),
-    "d": Literal(EdmType.DOUBLE, 1.5),
-    "nan": Literal(EdmType.DOUBLE, float("nan")),
-    "yes": Literal(EdmType.BOOLEAN, True),
-    "at": Literal(EdmType.DATETIME, parse_datetime_ticks("2020-01-01")),
-    "id": Literal(EdmType.GUID, GUID),
-    "raw": Literal(EdmType.BINARY, b"\x80"),
+    "s": TypedValue(EdmType.STRING, "\U0001f600"),
+    "n": TypedValue(EdmType.INT32, 123),
+    "long": TypedValue(EdmType.INT64, 123),
+    "d": TypedValue(EdmType.DOUBLE, 1.5),
+    "nan": TypedValue(EdmType.DOUBLE, float("nan")),
+    "yes": TypedValue(EdmType.BOOLEAN, True),
+    "at": TypedValue(EdmType.DATETIME, parse_datetime_ticks("2020-01-01")),
+    "id": TypedValue(EdmType.GUID, GUID),
+    "raw": TypedValue(EdmType.BINARY, b"\x80"),
 }
 
 
@@ -95,7 +95,7 @@ def test_truth_obeys_de_morgan(operands: list[Comparison], data: st.DataObject) 
 
 
 @given(literals, literals)
-def test_the_six_operators_agree(left: Literal, right: Literal) -> None:
+def test_the_six_operators_agree(left: TypedValue, right: TypedValue) -> None:
     holds = {o: evaluate(Comparison("a", o, right), {"a": left}) for o in Operator}
     if left.type is right.type:
         assert [holds[Operator.LT], holds[Operator.EQ], holds[Operator.GT]].count(True) == 1
@@ -108,7 +108,7 @@ def test_the_six_operators_agree(left: Literal, right: Literal) -> None:
 
 def test_an_unbound_parameter_has_no_truth() -> None:
     with pytest.raises(ValueError, match="x is not bound"):
-        evaluate(parse_filter("a eq {x}", parameters=True), {"a": Literal(EdmType.INT32, 1)})
+        evaluate(parse_filter("a eq {x}", parameters=True), {"a": TypedValue(EdmType.INT32, 1)})
 
 
 # ---- parameters
@@ -163,54 +163,54 @@ def test_placeholders_that_are_none(text: str, says: str) -> None:
         parse_filter(f"a eq {text}", parameters=True)
 
 
-INT = Literal(EdmType.INT32, 7)
-NOON = Literal(EdmType.DATETIME, parse_datetime_ticks("2020-01-02T12:00:00Z"))
+INT = TypedValue(EdmType.INT32, 7)
+NOON = TypedValue(EdmType.DATETIME, parse_datetime_ticks("2020-01-02T12:00:00Z"))
 
 
 @pytest.mark.parametrize(
     ("text", "value", "bound"),
     [
-        ("'BIB:{x}'", Literal(EdmType.STRING, "o'{y}"), "'BIB:o''{y}'"),
+        ("'BIB:{x}'", TypedValue(EdmType.STRING, "o'{y}"), "'BIB:o''{y}'"),
         ("'BIB:{x}'", INT, "'BIB:7'"),
         ("'{x}'", NOON, "'2020-01-02T12:00:00Z'"),
-        ("'{x}'", Literal(EdmType.BOOLEAN, True), "'true'"),
+        ("'{x}'", TypedValue(EdmType.BOOLEAN, True), "'true'"),
         ("{x}", INT, "7"),
         ("{x}L", INT, "7L"),
         ("{x:Double}", INT, "7.0"),
         ("{x-10}", INT, "-3"),
-        ("{x+0.5}", Literal(EdmType.DOUBLE, 1.0), "1.5"),
-        ("{x+10}", Literal(EdmType.INT32, 2**31 - 3), "2147483647"),
+        ("{x+0.5}", TypedValue(EdmType.DOUBLE, 1.0), "1.5"),
+        ("{x+10}", TypedValue(EdmType.INT32, 2**31 - 3), "2147483647"),
         ("{x-24h}", NOON, "datetime'2020-01-01T12:00:00Z'"),
-        ("datetime'{x+1w}'", Literal(EdmType.STRING, "2020-01-02"), "datetime'2020-01-09'"),
-        ("datetime'{x-1w}'", Literal(EdmType.DATETIME, 5), "datetime'0001-01-01'"),
-        ("guid'{x}'", Literal(EdmType.STRING, GUID.upper()), f"guid'{GUID}'"),
+        ("datetime'{x+1w}'", TypedValue(EdmType.STRING, "2020-01-02"), "datetime'2020-01-09'"),
+        ("datetime'{x-1w}'", TypedValue(EdmType.DATETIME, 5), "datetime'0001-01-01'"),
+        ("guid'{x}'", TypedValue(EdmType.STRING, GUID.upper()), f"guid'{GUID}'"),
     ],
 )
-def test_binding(text: str, value: Literal, bound: str) -> None:
+def test_binding(text: str, value: TypedValue, bound: str) -> None:
     assert bind(parse_filter(f"a eq {text}", parameters=True), {"x": value}) == parse_filter(f"a eq {bound}")
 
 
 @pytest.mark.parametrize(
     ("text", "value", "says"),
     [
-        ("{x}L", Literal(EdmType.STRING, "7"), "String does not become Int64"),
-        ("{x:Int32}", Literal(EdmType.INT64, 2**40), "outside Int32"),
+        ("{x}L", TypedValue(EdmType.STRING, "7"), "String does not become Int64"),
+        ("{x:Int32}", TypedValue(EdmType.INT64, 2**40), "outside Int32"),
         ("{x+10}", NOON, "say its unit"),
         ("{x+10h}", INT, "a time cannot be added to Int32"),
         ("{x+0.5}", INT, "fraction"),
-        ("datetime'{x}'", Literal(EdmType.STRING, "soon"), "not a date"),
-        ("'{x}'", Literal(EdmType.BINARY, b""), "no text"),
+        ("datetime'{x}'", TypedValue(EdmType.STRING, "soon"), "not a date"),
+        ("'{x}'", TypedValue(EdmType.BINARY, b""), "no text"),
         ("{xs}", INT, "did you mean 'x'?"),
     ],
 )
-def test_values_that_do_not_fit(text: str, value: Literal, says: str) -> None:
+def test_values_that_do_not_fit(text: str, value: TypedValue, says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
         bind(parse_filter(f"a eq {text}", parameters=True), {"x": value})
 
 
 @given(trees(placeholders), st.data())
 def test_binding_leaves_no_parameter_and_keeps_the_rest(tree: Filter, data: st.DataObject) -> None:
-    suited = {n: Literal(EdmType.STRING, "v") for n in parameters(tree)}
+    suited = {n: TypedValue(EdmType.STRING, "v") for n in parameters(tree)}
     try:
         bound = bind(tree, suited)
     except UsageError:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.errors import UsageError
-from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal, parse_literal
+from pkadvisor.table.edm import TICKS_MAX, EdmType, TypedValue, parse_literal
 from pkadvisor.table.odata import (
     And,
     Comparison,
@@ -29,7 +29,7 @@ from pkadvisor.table.odata import (
 )
 from pkadvisor.table.property_names import is_property_name
 
-ONE = Literal(EdmType.INT32, 1)
+ONE = TypedValue(EdmType.INT32, 1)
 RESERVED = {"eq", "ne", "gt", "ge", "lt", "le", "and", "or", "not", "true", "false", "null", "NaN", "INF"}
 
 names = st.from_regex(
@@ -37,14 +37,14 @@ names = st.from_regex(
 ).filter(lambda n: n not in RESERVED)
 strings = st.text(alphabet=st.characters() | st.sampled_from("'{}\" ()"), max_size=12)
 literals = st.one_of(
-    st.builds(Literal, st.just(EdmType.STRING), strings),
-    st.builds(Literal, st.just(EdmType.INT32), st.integers(-(2**31), 2**31 - 1)),
-    st.builds(Literal, st.just(EdmType.INT64), st.integers(-(2**63), 2**63 - 1)),
-    st.builds(Literal, st.just(EdmType.DOUBLE), st.floats(allow_nan=False)),
-    st.builds(Literal, st.just(EdmType.BOOLEAN), st.booleans()),
-    st.builds(Literal, st.just(EdmType.DATETIME), st.integers(0, TICKS_MAX)),
-    st.builds(Literal, st.just(EdmType.GUID), st.uuids().map(str)),
-    st.builds(Literal, st.just(EdmType.BINARY), st.binary(max_size=6)),
+    st.builds(TypedValue, st.just(EdmType.STRING), strings),
+    st.builds(TypedValue, st.just(EdmType.INT32), st.integers(-(2**31), 2**31 - 1)),
+    st.builds(TypedValue, st.just(EdmType.INT64), st.integers(-(2**63), 2**63 - 1)),
+    st.builds(TypedValue, st.just(EdmType.DOUBLE), st.floats(allow_nan=False)),
+    st.builds(TypedValue, st.just(EdmType.BOOLEAN), st.booleans()),
+    st.builds(TypedValue, st.just(EdmType.DATETIME), st.integers(0, TICKS_MAX)),
+    st.builds(TypedValue, st.just(EdmType.GUID), st.uuids().map(str)),
+    st.builds(TypedValue, st.just(EdmType.BINARY), st.binary(max_size=6)),
 )
 offsets = st.integers(-(10**9), 10**9) | st.floats(-1e9, 1e9)
 placeholders = st.one_of(
@@ -85,7 +85,7 @@ def test_text_and_tree_are_one_with_parameters(tree: Filter) -> None:
     assert parse_filter(format_filter(tree, parameters=True), parameters=True, limit=None) == tree
 
 
-@given(trees(st.just(Literal(EdmType.INT32, 1))))
+@given(trees(st.just(TypedValue(EdmType.INT32, 1))))
 def test_no_parentheses_without_need(tree: Filter) -> None:
     """Every pair but the one after ``not`` changes the tree when it is left out."""
     text = format_filter(tree)
@@ -100,7 +100,7 @@ def test_no_parentheses_without_need(tree: Filter) -> None:
                 assert parse_filter(without, limit=None) != tree
 
 
-A, B, C = (Comparison(n, Operator.EQ, Literal(EdmType.INT32, 1)) for n in "abc")
+A, B, C = (Comparison(n, Operator.EQ, TypedValue(EdmType.INT32, 1)) for n in "abc")
 
 
 @pytest.mark.parametrize(
@@ -114,19 +114,19 @@ A, B, C = (Comparison(n, Operator.EQ, Literal(EdmType.INT32, 1)) for n in "abc")
         ("a eq 1 and (b eq 1 and (c eq 1))", And((A, B, C))),
         ("\ta  eq\n1 ", A),
         ("1 eq a", A),
-        ("5 lt a", Comparison("a", Operator.GT, Literal(EdmType.INT32, 5))),
-        ("5 ge a", Comparison("a", Operator.LE, Literal(EdmType.INT32, 5))),
-        ("IsActive", Comparison("IsActive", Operator.EQ, Literal(EdmType.BOOLEAN, True))),
-        ("not IsActive", Not(Comparison("IsActive", Operator.EQ, Literal(EdmType.BOOLEAN, True)))),
-        ("address.city eq ''", Comparison("address.city", Operator.EQ, Literal(EdmType.STRING, ""))),
-        ("PM2.5 gt 5.0", Comparison("PM2.5", Operator.GT, Literal(EdmType.DOUBLE, 5.0))),
-        ("notes eq 'x'", Comparison("notes", Operator.EQ, Literal(EdmType.STRING, "x"))),
-        ("order eq 'a and b or not'", Comparison("order", Operator.EQ, Literal(EdmType.STRING, "a and b or not"))),
+        ("5 lt a", Comparison("a", Operator.GT, TypedValue(EdmType.INT32, 5))),
+        ("5 ge a", Comparison("a", Operator.LE, TypedValue(EdmType.INT32, 5))),
+        ("IsActive", Comparison("IsActive", Operator.EQ, TypedValue(EdmType.BOOLEAN, True))),
+        ("not IsActive", Not(Comparison("IsActive", Operator.EQ, TypedValue(EdmType.BOOLEAN, True)))),
+        ("address.city eq ''", Comparison("address.city", Operator.EQ, TypedValue(EdmType.STRING, ""))),
+        ("PM2.5 gt 5.0", Comparison("PM2.5", Operator.GT, TypedValue(EdmType.DOUBLE, 5.0))),
+        ("notes eq 'x'", Comparison("notes", Operator.EQ, TypedValue(EdmType.STRING, "x"))),
+        ("order eq 'a and b or not'", Comparison("order", Operator.EQ, TypedValue(EdmType.STRING, "a and b or not"))),
         (
             "datetime eq datetime'1970-01-01'",
             Comparison("datetime", Operator.EQ, parse_literal("datetime'1970-01-01'")),
         ),
-        ("a eq '{x}'", Comparison("a", Operator.EQ, Literal(EdmType.STRING, "{x}"))),
+        ("a eq '{x}'", Comparison("a", Operator.EQ, TypedValue(EdmType.STRING, "{x}"))),
     ],
 )
 def test_the_grammar(text: str, tree: Filter) -> None:
@@ -161,7 +161,7 @@ def test_every_character_that_a_name_may_have_is_read() -> None:
     assert len(letters) > 130_000
     for start in range(0, len(letters), 20_000):
         name = "a" + "".join(letters[start : start + 20_000])
-        assert parse_filter(name) == Comparison(name, Operator.EQ, Literal(EdmType.BOOLEAN, True))
+        assert parse_filter(name) == Comparison(name, Operator.EQ, TypedValue(EdmType.BOOLEAN, True))
 
 
 def test_nodes_are_valid_once_built() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.errors import UsageError
 from pkadvisor.table import odata
-from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
+from pkadvisor.table.edm import TICKS_MAX, EdmType, TypedValue
 from pkadvisor.table.odata import (
     MAX_COMPARISONS,
     And,
@@ -22,14 +22,14 @@ from pkadvisor.table.odata_parse import parse
 RESERVED = {"eq", "ne", "gt", "ge", "lt", "le", "and", "or", "not", "true", "false", "null", "NaN", "INF"}
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,5}", fullmatch=True).filter(lambda n: n not in RESERVED)
 literals = st.one_of(
-    st.builds(Literal, st.just(EdmType.STRING), st.text(alphabet=st.characters() | st.sampled_from("'{} an\n"))),
-    st.builds(Literal, st.just(EdmType.INT32), st.integers(-(2**31), 2**31 - 1)),
-    st.builds(Literal, st.just(EdmType.INT64), st.integers(-(2**63), 2**63 - 1)),
-    st.builds(Literal, st.just(EdmType.DOUBLE), st.floats(allow_nan=False, allow_infinity=False)),
-    st.builds(Literal, st.just(EdmType.BOOLEAN), st.booleans()),
-    st.builds(Literal, st.just(EdmType.DATETIME), st.integers(0, TICKS_MAX)),
-    st.builds(Literal, st.just(EdmType.GUID), st.uuids().map(str)),
-    st.builds(Literal, st.just(EdmType.BINARY), st.binary(max_size=6)),
+    st.builds(TypedValue, st.just(EdmType.STRING), st.text(alphabet=st.characters() | st.sampled_from("'{} an\n"))),
+    st.builds(TypedValue, st.just(EdmType.INT32), st.integers(-(2**31), 2**31 - 1)),
+    st.builds(TypedValue, st.just(EdmType.INT64), st.integers(-(2**63), 2**63 - 1)),
+    st.builds(TypedValue, st.just(EdmType.DOUBLE), st.floats(allow_nan=False, allow_infinity=False)),
+    st.builds(TypedValue, st.just(EdmType.BOOLEAN), st.booleans()),
+    st.builds(TypedValue, st.just(EdmType.DATETIME), st.integers(0, TICKS_MAX)),
+    st.builds(TypedValue, st.just(EdmType.GUID), st.uuids().map(str)),
+    st.builds(TypedValue, st.just(EdmType.BINARY), st.binary(max_size=6)),
 )
 comparisons = st.builds(Comparison, names, st.sampled_from(Operator), literals)
 WORDS = (
@@ -87,7 +87,7 @@ def test_plain_filters_do_not_reach_the_grammar(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(odata, "parse", None)
     assert parse_filter("PartitionKey eq 'a' and n gt 5L") == And(
         (
-            Comparison("PartitionKey", Operator.EQ, Literal(EdmType.STRING, "a")),
-            Comparison("n", Operator.GT, Literal(EdmType.INT64, 5)),
+            Comparison("PartitionKey", Operator.EQ, TypedValue(EdmType.STRING, "a")),
+            Comparison("n", Operator.GT, TypedValue(EdmType.INT64, 5)),
         )
     )

@@ -20,11 +20,11 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_rows
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
-from pkadvisor.numbers import amount
+from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Operation
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.odata import Literal, Parameter
+from pkadvisor.table.odata import Parameter, TypedValue
 
 LISTS_SHARE, DELIMITED_SHARE = 0.9, 0.3
 """Share of the distinct texts that must be JSON arrays, or have a delimiter, before a property is taken to hold several
@@ -65,7 +65,7 @@ def texts_asked(demand: Demand, name: str, population: Population) -> dict[str, 
     operands = wanted.any_of[name] if name in wanted.any_of else (wanted.equal[name],)
     out: dict[str, float] = {}
     for operand in operands:
-        if isinstance(operand, Literal):
+        if isinstance(operand, TypedValue):
             text = str(operand.value)
             out[text] = out.get(text, 0.0) + 1.0 / len(operands)
         elif isinstance(operand, Parameter) and population.has(operand.name) and not operand.offset:
@@ -121,7 +121,7 @@ def _case_notes(demand: Demand, population: Population) -> Iterator[str]:
             continue
         tail = f"if they mean the same, a key over {Lower(name)} finds every spelling; eq finds one"
         if cases.missed:
-            missed = f"{100 * cases.missed:.3g} % of what {demand.query.name} asks of {name}"
+            missed = f"{percent(cases.missed)} of what {demand.query.name} asks of {name}"
             yield f"{missed} is in the data in another case only: {tail}"
         if cases.variants:
             values = f"{cases.variants:,} values of {name}, which {demand.query.name} asks for,"

@@ -59,15 +59,20 @@ def fits_inside(main: Key, demand: Demand, ground: KeyGround) -> bool:
 def index_rows(main: Key, demand: Demand, ground: KeyGround) -> Iterator[IndexRow]:
     """Index rows that would serve one class beside a main key: in the same partition, and elsewhere (full or
     pointer)."""
-    population = ground.population
     equal = equalities(demand, ground)
     isolation = ground.bench.workload.isolation
-    if isolation is not None:
-        if isolation not in equal:
-            return
-        equal = (isolation, *(n for n in equal if n != isolation))
-    fixed = [part_for(n, population) for n in equal]
-    tail = range_parts(demand, population, set(equal))
+    if isolation is not None and isolation not in equal:
+        return
+    # What other classes bound begins the second order: a range of theirs is then one of these rows.
+    for names in dict.fromkeys((equal, tuple(sorted(equal, key=lambda n: -ground.bounded(n))))):
+        yield from _rows_under(sorted(names, key=lambda n: n != isolation), main, demand, ground)
+
+
+def _rows_under(names: Sequence[str], main: Key, demand: Demand, ground: KeyGround) -> Iterator[IndexRow]:
+    """Index rows that would serve one class, with what it fixes in one order."""
+    population, isolation = ground.population, ground.bench.workload.isolation
+    fixed = [part_for(n, population) for n in names]
+    tail = range_parts(demand, population, set(names))
     one_range = bool(fixed and tail) and _asks_one_range(demand, tail[0].properties[0])
     if not one_range or _narrows(demand, fixed, tail[0].properties[0], ground):
         yield from _rows_of(main, demand, ground, fixed, tail)

@@ -14,15 +14,15 @@ from pkadvisor.design.choice.conflicts import conflicts_among
 from pkadvisor.design.choice.finalists import with_partitions
 from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.list_classes import weighable, with_values_asked
-from pkadvisor.design.choice.readings import with_readings
 from pkadvisor.design.choice.row_sets import BESIDE_MAX
 from pkadvisor.design.choice.search import Advice, advise
 from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
 from pkadvisor.design.choice.shared import scans_of_other_kinds, with_shared_keys
 from pkadvisor.design.choice.verify import verified
+from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field
-from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, Budget
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, Budget, CostEstimate, Remark
 from pkadvisor.design.rows.logged.shapes import names_keys
 from pkadvisor.errors import UsageError
 from pkadvisor.limits import Limits
@@ -30,6 +30,50 @@ from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.design_file.declaration import check_properties
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS
+
+
+def readings(priced: CostEstimate, bench: Bench) -> tuple[Remark, ...]:
+    """A remark for each other reading under which the scheme would break other limits; none where nothing changes."""
+    out = []
+    limits = bench.limits
+    low = limits.scan_weight_low
+    scans = any(c.entities_read > 1 for c in priced.classes if not c.analytic)
+    # Less load breaks less: a scheme that holds every limit holds them all the same.
+    if priced.violations and scans and low < limits.scan_weight:
+        other = estimate(priced.scheme, replace(bench, limits=replace(limits, scan_weight=low)))
+        remark = _told(priced, other)
+        if remark:
+            weight = "in full" if limits.scan_weight == 1 else f"as {limits.scan_weight:g}"
+            out.append(
+                Remark("counts-scans", f"scanned entities count {weight} toward the targets; at {low:g} {remark}")
+            )
+    large = any(c.entities_by_bytes > 1.001 * (c.entities_read + c.entities_written) for c in priced.classes)
+    if large and not bench.count_bytes:
+        remark = _told(priced, estimate(priced.scheme, replace(bench, count_bytes=True)))
+        if remark:
+            size = limits.capacity_entity_bytes
+            what = f"entities count whatever their size; counted once for every {size:,} bytes started, {remark}"
+            out.append(Remark("counts-bytes", what))
+    return tuple(out)
+
+
+def with_readings(estimate: CostEstimate, bench: Bench) -> CostEstimate:
+    """The estimate with what hangs on a reading of the targets."""
+    more = readings(estimate, bench)
+    return replace(estimate, remarks=(*estimate.remarks, *more)) if more else estimate
+
+
+def _told(estimate: CostEstimate, other: CostEstimate) -> str:
+    """What another reading changes, in words; empty where it breaks the same limits."""
+    mine, theirs = (tuple(dict.fromkeys(v.code for v in c.violations)) for c in (estimate, other))
+    gone = [code for code in mine if code not in theirs]
+    new = [code for code in theirs if code not in mine]
+    parts = [f"{', '.join(gone)} would hold"] if gone else []
+    parts += [f"{', '.join(new)} would be broken"] if new else []
+    if estimate.feasible != other.feasible:
+        parts.append("every limit would hold" if other.feasible else "not every limit would hold")
+    return "; ".join(parts)
+
 
 LOOKED_AT = 5_000
 """Keys of unknown making that are looked at for their shape."""
@@ -69,7 +113,7 @@ def judge(
     more += _easy(checked.advice)
     more += _at_limit(checked.advice)
     more += scans_of_other_kinds(section, (checked.advice.current, checked.advice.recommended))
-    more += text_notes(checked.advice.recommended, KeyGround(bench, separator_for(bench.population)))
+    more += text_notes(checked.advice.recommended, KeyGround(bench, separator_for(bench)))
     advice = checked.advice
     if detailed:
         advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))

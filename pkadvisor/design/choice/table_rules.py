@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pkadvisor.design.keys.conditions import NearRule
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Field, Part
-from pkadvisor.design.rows.dependencies import Lent, NearRule, dependencies, half_rules, lend, near_rules, obeys
+from pkadvisor.design.rows.dependencies import Lent, dependencies, half_rules, lend, near_rules, obeys
 from pkadvisor.design.rows.population import Population
 
 

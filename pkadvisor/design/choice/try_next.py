@@ -17,7 +17,7 @@ from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Hash, Part
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.lazy import np
-from pkadvisor.numbers import amount
+from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Operation
 
 LOADS = ("hot-partition", "hot-range")
@@ -51,7 +51,7 @@ def try_next(best: CostEstimate, bench: Bench, show: Callable[[str], str] = str)
         return ()
     value, target = show(heavy.alone.hot.partition_key), bench.limits.partition_entities_per_s
     out = [
-        f"{heavy.name} '{value}' takes {100 * heavy.alone.hot.share:.3g} % of the load: keys that keep it in one "
+        f"{heavy.name} '{value}' takes {percent(heavy.alone.hot.share)} of the load: keys that keep it in one "
         f"partition put {heavy.alone.hot.entities_per_s:,.0f} entities/s on it; target {target:,.0f}"
     ]
     priced = _buckets(heavy, bench)

@@ -14,15 +14,15 @@ from pkadvisor.design.cost.scan_runs import LOOK_UPS_MOST, Reading
 from pkadvisor.design.cost.scans import missing_between
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Atom, Context, Part, Value
-from pkadvisor.design.keys.transforms import Literal as FixedText
+from pkadvisor.design.keys.transforms import Atom, Context, Literal, Part, Value
 from pkadvisor.design.plan.stop_early import PIECES_MOST
+from pkadvisor.design.plan.walk import fixing
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, picks
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
-from pkadvisor.table.odata import Literal, Parameter
+from pkadvisor.table.odata import Parameter, TypedValue
 
 
 def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
@@ -39,7 +39,7 @@ def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     fixes are not empty for it."""
     plan, demand, population, rows = reading.plan, reading.demand, reading.population, reading.population.rows
     fans = {fan.atom for fan in plan.fans}
-    of_partition = [atom for atom in atoms_of(key.partition) if atom not in fans]
+    of_partition = [atom for atom in _as_asked(key.partition, demand) if atom not in fans]
     partition, count = population.groups(atoms_of(key.partition))
     first = np.unique(partition[:rows], return_index=True)[1]
     out = np.zeros(rows)
@@ -70,6 +70,12 @@ def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     return out
 
 
+def _as_asked(parts: tuple[Part, ...], demand: Demand) -> tuple[Atom, ...]:
+    """The atoms of a PartitionKey as requests write it: a part that a rule makes of what they name, by that."""
+    shown = [part if (how := fixing(part, demand.conditions)) is None else how[0] for part in parts]
+    return atoms_of(tuple(shown))
+
+
 def _one_row_each(ids: Ints, size: int, rows: Ints) -> Ints:
     """One of some rows for each group that they are in."""
     row_of = np.full(size, -1, dtype=np.int64)
@@ -78,7 +84,7 @@ def _one_row_each(ids: Ints, size: int, rows: Ints) -> Ints:
 
 
 def _constants_of(demand: Demand, name: str) -> set[object]:
-    return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, Literal)}
+    return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, TypedValue)}
 
 
 def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
@@ -95,9 +101,9 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     without = missing_between(plan, key, row, demand, population)
     inside, missing = without or (np.zeros(len(demand.instances), dtype=bool), np.zeros(rows, dtype=bool))
     period = plan.periods.atom if plan.periods is not None else None
-    of_partition = atoms_of(key.partition)
+    of_partition = _as_asked(key.partition, demand)
     several = {*(fan.atom for fan in plan.fans), period}
-    first = np.unique(population.groups(of_partition)[0][:rows], return_index=True)[1]
+    first = np.unique(population.groups(atoms_of(key.partition))[0][:rows], return_index=True)[1]
     out = np.zeros(rows)
     for by_constants, own in picks(demand, population, plan.equal_atoms):
         constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
@@ -222,7 +228,7 @@ def _written_out(parts: tuple[Part, ...], demand: Demand, population: Population
         }
         if part.several is not None or len(values) < len(constant) or population.hashed & values.keys():
             return None
-        out.append(FixedText(part.encode(values, context)))
+        out.append(Literal(part.encode(values, context)))
     return tuple(out)
 
 

@@ -27,8 +27,7 @@ from pkadvisor.documents.explanation import ExplanationCounts
 from pkadvisor.errors import UsageError
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import QueryClass
-from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
-from pkadvisor.table.edm import Literal as Constant
+from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType, TypedValue
 from pkadvisor.table.odata import Comparison, Operator, parameters
 
 EXAMPLE_REQUESTS = 3
@@ -287,11 +286,11 @@ def _examples(
     needed = parameters(demand.query.filter)
     oldest, newest = _ends(plan, bench)
     for row in demand.instances[:200]:
-        values: dict[str, Constant] = typed_values(bench.population, int(row))
+        values: dict[str, TypedValue] = typed_values(bench.population, int(row))
         for name, part in multi.items():  # who asks, asks for one of the values
             several = part.values_of(values.pop(name).value) if name in values else ()
             if several:
-                values[name] = Constant(EdmType.STRING, several[0])
+                values[name] = TypedValue(EdmType.STRING, several[0])
         if all(name in values for name in needed):
             try:
                 sent = list(requests(plan, wanted, values, types, newest=newest, oldest=oldest))

@@ -21,6 +21,7 @@ from pkadvisor.design.load.estimates import Bench, Remark
 from pkadvisor.design.load.keyfacts import key_surplus, longest, longest_row
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
+from pkadvisor.numbers import percent
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 
@@ -195,9 +196,7 @@ def _missing_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
             effect = (
                 "they all share one PartitionKey" if name in partition else "the RowKey cannot tell them apart by it"
             )
-            out.append(
-                Remark("missing-values", f"{name} is missing on {100 * missing:.3g} % of the entities: {effect}")
-            )
+            out.append(Remark("missing-values", f"{name} is missing on {percent(missing)} of the entities: {effect}"))
     return out
 
 

@@ -76,11 +76,8 @@ class Subset(Population):
         kept = _CHECKED if self.rows >= FRONT_ROWS_MIN else (*_CHECKED, "fronts")
         self.law = law
         self.plans = parent.plans
-        self.memo = {
-            name: value
-            for name, value in parent.memo.items()
-            if name in ("dependencies", "half rules") or (isinstance(name, tuple) and name[0] in kept)
-        }
+        self.rules = parent.rules
+        self.memo = {name: value for name, value in parent.memo.items() if isinstance(name, tuple) and name[0] in kept}
 
     def coded(self, name: str) -> Coded:
         """The property as the parent's codes; some may have no row here."""

@@ -21,7 +21,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
-from pkadvisor.table.odata import Literal
+from pkadvisor.table.odata import TypedValue
 
 SEVERAL_PARTITIONS = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 
@@ -279,7 +279,7 @@ def _between_texts(name: str, text: str, demand: Demand, population: Population)
         (span.low, span.low_inclusive, demand.bounds[name][0], True),
         (span.high, span.high_inclusive, demand.bounds[name][1], False),
     ):
-        if isinstance(operand, Literal) and isinstance(operand.value, str):
+        if isinstance(operand, TypedValue) and isinstance(operand.value, str):
             beyond = text > operand.value if lower else text < operand.value
             inside &= beyond or (inclusive and text == operand.value)
         else:

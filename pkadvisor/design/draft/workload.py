@@ -14,7 +14,7 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
-from pkadvisor.table.edm import EdmType, Literal
+from pkadvisor.table.edm import EdmType, TypedValue
 from pkadvisor.table.filters import And, Comparison, Filter, Not, Operand, Or, Parameter, comparisons, entity_number
 from pkadvisor.table.odata import conjuncts, format_filter
 
@@ -164,13 +164,13 @@ _VALUES_MAX: Final = 30
 _REQUESTS_MIN: Final = 20
 
 
-def _constant(name: str, instances: pl.DataFrame | None, edm: EdmType) -> Literal | None:
+def _constant(name: str, instances: pl.DataFrame | None, edm: EdmType) -> TypedValue | None:
     """The one value of a parameter in 20 requests and more."""
     if instances is None or name not in instances.columns or instances.height < _REQUESTS_MIN:
         return None
     values = instances.get_column(name)
     try:
-        return Literal(edm, values[0]) if values.n_unique() == 1 else None
+        return TypedValue(edm, values[0]) if values.n_unique() == 1 else None
     except ValueError:  # a number of another type, or what is no value
         return None
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pkadvisor.design.keys.transforms import ListPart, Part, Prefix
-from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, conjuncts, properties
-from pkadvisor.table.odata import Literal as Constant
+from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, TypedValue, conjuncts, properties
 
-Operand = Constant | Parameter
+Operand = TypedValue | Parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,29 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
+class NearRule:
+    """A rule that a few rows break: how many, and the numbers of the first of them, from 1 in the order of the data."""
+
+    target: str
+    rule: Part
+    broken: int
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRules:
+    """The rules between the properties of a table: those that all rows keep, those that a few break, and those of which
+    the table has one property alone."""
+
+    kept: tuple[Dependency, ...]
+    near: tuple[NearRule, ...] = ()
+    half: tuple[Dependency, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Conditions:
     """A filter taken apart. ``residual`` keeps what no key can serve (``ne``, ``not``, ``or`` over several
-    properties). ``derived`` are properties that the equalities fix through another; ``prefixes`` those whose first
+    properties). ``derived`` are properties that equalities and choices fix through another; ``prefixes`` those whose first
     characters are another property, ``inverse`` those from which a property that the filter fixes is made."""
 
     equal: Mapping[str, Operand]
@@ -138,9 +157,8 @@ def _same_property(filter_: Filter) -> tuple[str, tuple[Operand, ...]] | None:
 def with_dependencies(conditions: Conditions, dependencies: Iterable[Dependency]) -> Conditions:
     """The conditions, and what they imply for other properties."""
     every = tuple(dependencies)
-    derived = tuple(d for d in every if d.source in conditions.equal and d.target not in conditions.equal)
+    fixed = {*conditions.equal, *conditions.any_of}
+    derived = tuple(d for d in every if d.source in fixed and d.target not in fixed)
     prefixes = tuple(d for d in every if d.prefix and d.target in conditions.equal and d.source not in conditions.equal)
-    inverse = tuple(
-        d for d in every if d.both_ways and d.target in conditions.equal and d.source not in conditions.equal
-    )
+    inverse = tuple(d for d in every if d.both_ways and d.target in fixed and d.source not in fixed)
     return replace(conditions, derived=derived, prefixes=prefixes, inverse=inverse)

@@ -28,8 +28,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType
 from pkadvisor.table.filters import braced
-from pkadvisor.table.odata import Comparison, Operator, Parameter, bind, format_filter
-from pkadvisor.table.odata import Literal as Constant
+from pkadvisor.table.odata import Comparison, Operator, Parameter, TypedValue, bind, format_filter
 
 BELOW_MISSING = "~"
 
@@ -151,14 +150,14 @@ class Hole:
 
     def template(self, types: Mapping[str, EdmType]) -> str:
         """The hole as printed: filled where every operand is a constant, else with the names of what fills it."""
-        constants = {n: o for n, o in self.operands if isinstance(o, Constant)}
+        constants = {n: o for n, o in self.operands if isinstance(o, TypedValue)}
         if len(constants) == len(self.operands):
             return braced(self.fill({}, types))
         # A constant beside parameters is printed as its property: quoted text in a function separates, and its
         # characters are escaped in the values of the others.
         return str(self.part.renamed({n: n if n in constants else operand_text(o) for n, o in self.operands}))
 
-    def fill(self, values: Mapping[str, Constant], types: Mapping[str, EdmType]) -> str:
+    def fill(self, values: Mapping[str, TypedValue], types: Mapping[str, EdmType]) -> str:
         """The text for the values of one request; raises UsageError where one is missing."""
         given = {name: operand_value(operand, values) for name, operand in self.operands}
         mine = dict(types)
@@ -168,9 +167,9 @@ class Hole:
 
     def constant_outside(self, types: Mapping[str, EdmType]) -> str:
         """``outside`` where the bound is a constant; else empty."""
-        return self.outside({}, types) if all(isinstance(o, Constant) for _, o in self.operands) else ""
+        return self.outside({}, types) if all(isinstance(o, TypedValue) for _, o in self.operands) else ""
 
-    def outside(self, given: Mapping[str, Constant], types: Mapping[str, EdmType]) -> str:
+    def outside(self, given: Mapping[str, TypedValue], types: Mapping[str, EdmType]) -> str:
         """The text below or above every number of a padded part, for a bound that its width cannot hold; else empty."""
         context = Context(dict(types))
         if not self.bound or self.part.limits(context) is None:
@@ -213,7 +212,7 @@ Piece = str | Hole | Fan | Period
 class Filling:
     """What fills the pieces of one request: values of parameters, a bucket for each fan-out, a moment of a period."""
 
-    values: Mapping[str, Constant]
+    values: Mapping[str, TypedValue]
     buckets: Mapping[HashPart, str]
     moment: int | None = None
 
@@ -297,7 +296,7 @@ def _parameter_text(operand: Parameter, fraction: bool) -> str:
     return shown[shown.index("{") + 1 : shown.rindex("}")]
 
 
-def operand_value(operand: Operand | Choice, values: Mapping[str, Constant]) -> Any:
+def operand_value(operand: Operand | Choice, values: Mapping[str, TypedValue]) -> Any:
     """The value of an operand in one request; UsageError where its parameter has none."""
     if isinstance(operand, Choice):
         return values[operand.slot].value

@@ -20,8 +20,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import np, pl
 from pkadvisor.remembered import remembered
-from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.edm import Literal as TypedValue
+from pkadvisor.table.edm import KEYS, EdmType, TypedValue
 
 
 def key_surplus(key: Key, population: Population) -> int:

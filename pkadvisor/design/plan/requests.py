@@ -20,8 +20,7 @@ from pkadvisor.design.keys.transforms import Context, ListPart, PeriodPart, Valu
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import OrderBy
-from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
-from pkadvisor.table.edm import Literal as Constant
+from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, TypedValue
 from pkadvisor.table.odata import (
     MAX_COMPARISONS,
     And,
@@ -62,7 +61,7 @@ class Request:
 def requests(
     plan: AccessPlan,
     wanted: Conditions,
-    values: Mapping[str, Constant],
+    values: Mapping[str, TypedValue],
     types: Mapping[str, EdmType],
     *,
     newest: int | None = None,
@@ -83,7 +82,7 @@ def requests(
                 texts = [term.text.fill(filling, types) for term in plan.terms]
                 shown = [term.shown(text) for term, text in zip(plan.terms, texts, strict=True)]
                 conditions: list[Filter] = [
-                    Comparison(term.name, Operator(term.operator), Constant(EdmType.STRING, text))
+                    Comparison(term.name, Operator(term.operator), TypedValue(EdmType.STRING, text))
                     for term, text in zip(plan.terms, texts, strict=True)
                 ]
                 for condition in plan.rest:
@@ -103,7 +102,7 @@ def requests(
                 yield Request(text, point, plan.top, tuple(conditions))
 
 
-def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Constant]) -> Iterator[dict[str, Constant]]:
+def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, TypedValue]) -> Iterator[dict[str, TypedValue]]:
     """The values with each combination of choices."""
     options = []
     for name in plan.choices:
@@ -113,18 +112,18 @@ def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Constant
         yield {**values, **{Choice(n).slot: v for n, v in zip(plan.choices, picked, strict=True)}}
 
 
-def constant_of(operand: Operand, values: Mapping[str, Constant]) -> Constant:
+def constant_of(operand: Operand, values: Mapping[str, TypedValue]) -> TypedValue:
     """The value of an operand; UsageError where its parameter has none."""
     bound = bind(Comparison("x", Operator.EQ, operand), values)
     constant = bound.operand  # type: ignore[union-attr]
-    assert isinstance(constant, Constant)
+    assert isinstance(constant, TypedValue)
     return constant
 
 
 def _moments(
     plan: AccessPlan,
     wanted: Conditions,
-    values: Mapping[str, Constant],
+    values: Mapping[str, TypedValue],
     newest: int | None,
     oldest: int | None,
 ) -> Iterator[int | None]:
@@ -200,16 +199,16 @@ class ReturnedRow:
 
     partition_key: str
     row_key: str
-    properties: Mapping[str, Constant]
+    properties: Mapping[str, TypedValue]
 
 
-def holds(filter_: Filter, properties: Mapping[str, Constant], multi: Mapping[str, ListPart]) -> bool:
+def holds(filter_: Filter, properties: Mapping[str, TypedValue], multi: Mapping[str, ListPart]) -> bool:
     """Whether an entity satisfies a filter: a multi-valued property equals what any of its values equals."""
     match filter_:
         case Comparison() if filter_.property in multi:
             literal = properties.get(filter_.property)
             values = multi[filter_.property].values_of(None if literal is None else literal.value)
-            return any(evaluate(filter_, {filter_.property: Constant(EdmType.STRING, v)}) for v in values)
+            return any(evaluate(filter_, {filter_.property: TypedValue(EdmType.STRING, v)}) for v in values)
         case And():
             return all(holds(o, properties, multi) for o in filter_.operands)
         case Or():
@@ -220,7 +219,11 @@ def holds(filter_: Filter, properties: Mapping[str, Constant], multi: Mapping[st
 
 
 def admits(
-    plan: AccessPlan, scheme: KeyScheme, row: ReturnedRow, values: Mapping[str, Constant], types: Mapping[str, EdmType]
+    plan: AccessPlan,
+    scheme: KeyScheme,
+    row: ReturnedRow,
+    values: Mapping[str, TypedValue],
+    types: Mapping[str, EdmType],
 ) -> bool:
     """Whether the client keeps a row: it is of the plan's kind, and meets what was left to the client."""
     multi = multi_valued(scheme)
@@ -232,7 +235,7 @@ def admits(
 
 
 def keys_of(
-    key: Key, properties: Mapping[str, Constant], types: Mapping[str, EdmType], number: int = 0
+    key: Key, properties: Mapping[str, TypedValue], types: Mapping[str, EdmType], number: int = 0
 ) -> list[tuple[str, str]]:
     """(PartitionKey, RowKey) of each row that an entity has under one key: one, or one per value of ``each``.
 

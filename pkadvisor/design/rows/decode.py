@@ -48,7 +48,7 @@ from pkadvisor.observe.workload import (
     Workload,
 )
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import And, Comparison, Filter, Literal, Operator, Or, Parameter, conjuncts, properties
+from pkadvisor.table.odata import And, Comparison, Filter, Operator, Or, Parameter, TypedValue, conjuncts, properties
 
 SAME_RATE: Final = 0.01
 """Rates that differ by less are one: a design file holds four digits."""
@@ -324,7 +324,7 @@ def _busy(
 def _filter_of(
     names: tuple[str, ...],
     traffic: ClassTraffic,
-    constants: Mapping[str, Mapping[int, Literal]],
+    constants: Mapping[str, Mapping[int, TypedValue]],
     types: Mapping[str, EdmType],
 ) -> Filter | None:
     """The filter over properties whose parameters have these names, with what the log compared besides the keys."""
@@ -360,7 +360,7 @@ def _quoted(name: str, types: Mapping[str, EdmType]) -> EdmType | None:
 
 
 def _without_keys(
-    filter_: Filter, constants: Mapping[str, Mapping[int, Literal]], types: Mapping[str, EdmType]
+    filter_: Filter, constants: Mapping[str, Mapping[int, TypedValue]], types: Mapping[str, EdmType]
 ) -> Filter | None:
     """What a logged filter compares besides keys and equalities: kept as it was, but for the names of bounds and of
     what choices name."""

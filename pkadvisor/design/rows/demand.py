@@ -26,7 +26,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.odata import Literal
+from pkadvisor.table.odata import TypedValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
     out: dict[str, Bools] = {}
     compared = {**{n: (o,) for n, o in wanted.equal.items()}, **wanted.any_of}
     for name, operands in compared.items():
-        if not population.has(name) or not all(isinstance(o, Literal) for o in operands):
+        if not population.has(name) or not all(isinstance(o, TypedValue) for o in operands):
             continue
         rows = rows_with(name, tuple(operands), population)
         if not rows[: population.rows].any():
@@ -224,7 +224,7 @@ def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
     """For each property that is compared with a parameter or constants, the rows that have one of the constants."""
     out: dict[str, Bools] = {}
     for name, operands in wanted.any_of.items():
-        literals = [o for o in operands if isinstance(o, Literal)]
+        literals = [o for o in operands if isinstance(o, TypedValue)]
         if not population.has(name) or not literals or len(literals) == len(operands):
             continue
         out[name] = rows_with(name, tuple(literals), population)
@@ -249,13 +249,13 @@ def choice_count(demand: Demand, population: Population, atoms: Iterable[Atom], 
     """Requests that each instance sends for a property of which a filter names several values: one for each piece of
     key that they make, and a parameter may make that of a constant."""
     operands = demand.conditions.any_of[name]
-    literals = tuple(dict.fromkeys(o for o in operands if isinstance(o, Literal)))
-    parameters = sum(not isinstance(o, Literal) for o in operands)
+    literals = tuple(dict.fromkeys(o for o in operands if isinstance(o, TypedValue)))
+    parameters = sum(not isinstance(o, TypedValue) for o in operands)
     counts = np.full(len(demand.instances), float(len(_pieces(literals, population, atoms, name)) + parameters))
     return counts - _own_among(demand, population, atoms, name) if name in demand.mixed else counts
 
 
-def _pieces(literals: Iterable[Literal], population: Population, atoms: Iterable[Atom], name: str) -> set[object]:
+def _pieces(literals: Iterable[TypedValue], population: Population, atoms: Iterable[Atom], name: str) -> set[object]:
     """What the constants of a filter make of a key: the codes of the atoms that they are part of; themselves, where the
     key holds the property whole or no row at hand has them."""
     mine = [atom for atom in atoms if name in atom_properties(atom)]
@@ -275,7 +275,7 @@ def _own_among(demand: Demand, population: Population, atoms: Iterable[Atom], na
     mine = [atom for atom in atoms if name in atom_properties(atom)]
     if not mine or any(atom[0] == "p" for atom in mine):
         return demand.mixed[name][demand.instances]
-    literals = [o for o in demand.conditions.any_of[name] if isinstance(o, Literal)]
+    literals = [o for o in demand.conditions.any_of[name] if isinstance(o, TypedValue)]
     pieces = [piece for piece in _pieces(literals, population, mine, name) if isinstance(piece, tuple)]
     own = [population.atom(atom)[0][demand.instances] for atom in mine]
     out = np.zeros(len(demand.instances), dtype=bool)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pkadvisor.design.keys.conditions import Dependency
+from pkadvisor.design.keys.conditions import Dependency, NearRule, PropertyRules
 from pkadvisor.design.keys.key_terms import serves_exactly
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import (
@@ -45,33 +45,24 @@ NAMED = 3
 """Rows that break a rule which are named."""
 
 
-@dataclass(frozen=True, slots=True)
-class NearRule:
-    """A rule that a few rows break: how many, and the numbers of the first of them, from 1 in the order of the data."""
-
-    target: str
-    rule: Part
-    broken: int
-    rows: tuple[int, ...]
+def _rules_of(population: Population) -> PropertyRules:
+    if population.rules is None:
+        rules = tuple(_found(population))
+        kept = tuple(d for d in rules if isinstance(d, Dependency))
+        population.rules = PropertyRules(kept, tuple(d for d in rules if isinstance(d, NearRule)))
+        _fill_ghosts(population, kept)
+    return population.rules
 
 
 def dependencies(population: Population) -> tuple[Dependency, ...]:
-    """Every rule ``target = rule(source)`` that all rows at hand obey, each target and source once; kept in the
+    """Every rule ``target = rule(source)`` that all sampled rows obey, each target and source once; kept in the
     population."""
-    if "dependencies" not in population.memo:
-        found_or_near = tuple(_found(population))
-        population.memo["dependencies"] = tuple(d for d in found_or_near if isinstance(d, Dependency))
-        population.memo["near rules"] = tuple(d for d in found_or_near if isinstance(d, NearRule))
-        _fill_ghosts(population)
-    dependencies: tuple[Dependency, ...] = population.memo["dependencies"]
-    return dependencies
+    return _rules_of(population).kept
 
 
 def near_rules(population: Population) -> tuple[NearRule, ...]:
-    """The rules that a few rows at hand break."""
-    dependencies(population)
-    cached: tuple[NearRule, ...] = population.memo["near rules"]
-    return cached
+    """The rules that a few sampled rows break."""
+    return _rules_of(population).near
 
 
 def obeys(population: Population, dependency: Dependency) -> bool:
@@ -96,26 +87,26 @@ class Lent:
 
 def lend(population: Population, lent: Lent) -> None:
     """Let a population have what the other kinds of its table say of rules, before anything is made of its own."""
-    own = [d for d in dependencies(population) if d not in lent.dropped]
-    population.memo["dependencies"] = (*own, *lent.more)
-    population.memo["half rules"] = lent.half
-    _fill_ghosts(population)
+    rules = _rules_of(population)
+    kept = (*(d for d in rules.kept if d not in lent.dropped), *lent.more)
+    population.rules = replace(rules, kept=kept, half=lent.half)
+    _fill_ghosts(population, kept)
 
 
 def half_rules(population: Population) -> tuple[Dependency, ...]:
     """The rules of the table of which a population has one property alone."""
-    dependencies: tuple[Dependency, ...] = population.memo.get("half rules", ())
-    return dependencies
+    return _rules_of(population).half
 
 
 def keep_dependencies(population: Population, known: Iterable[tuple[str, str, str]]) -> None:
     """Let a population whose values are hidden have the rules (target, source, rule) that were found before."""
-    out = list(dependencies(population))
+    rules = _rules_of(population)
+    out = list(rules.kept)
     for target, source, text in known:
         if population.has(target) and population.has(source) and {target, source} & population.hashed:
             (rule,) = parse_template(text)
             out.append(Dependency(target, source, rule, serves_exactly(rule, population.types)))
-    population.memo["dependencies"] = tuple(out)
+    population.rules = replace(rules, kept=tuple(out))
 
 
 def in_one_way(parts: tuple[Part, ...], population: Population) -> tuple[Part, ...]:
@@ -238,18 +229,22 @@ def _breaking(rule: Part, target: str, rows: pl.DataFrame, context: Context) -> 
     return broken
 
 
-def _fill_ghosts(population: Population) -> None:
+def _fill_ghosts(population: Population, rules: Iterable[Dependency]) -> None:
     """Logged parameters get what the rules say of their other properties, so that they fall into their partitions."""
     if population.size == population.rows:
         return
     context = Context(population.types)
     ghost = pl.int_range(pl.len()) >= population.rows
-    for dependency in population.memo["dependencies"]:
-        if dependency.prefix:
-            continue
-        absent = ghost & pl.col(dependency.target).is_null() & pl.col(dependency.source).is_not_null()
-        text = pl.when(absent).then(dependency.rule.expression(context)).otherwise(pl.col(dependency.target))
-        population.frame = population.frame.with_columns(text.alias(dependency.target))
+    for each in rules:
+        source, target = pl.col(each.source), pl.col(each.target)
+        text = pl.when(ghost & target.is_null() & source.is_not_null()).then(each.rule.expression(context))
+        population.frame = population.frame.with_columns(text.otherwise(target).alias(each.target))
+        if each.both_ways and not population.hashed & {each.source, each.target}:
+            dtype = population.frame.schema[each.source]
+            written = pl.when(ghost & source.is_null()).then(Field(each.target).expression(context))
+            texts = population.frame.select(written.alias("text")).to_series()
+            read = each.rule.decode_column(texts, context, dtype).alias("read")
+            population.frame = population.frame.with_columns(pl.coalesce(source, read).alias(each.source))
 
 
 def sentences(population: Population) -> list[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from pkadvisor.design.keys.conditions import PropertyRules
 from pkadvisor.design.keys.transforms import Atom, ListPart
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.coded_rows import CodedRows, Sizes
@@ -93,6 +94,8 @@ class Population(CodedRows):
         """Properties whose values some query wants in a range or in their order."""
         self.rises: dict[str, float] = {}
         """By how much numbers rise a second that count up as entities come (``counters.counter_rises``)."""
+        self.rules: PropertyRules | None = None
+        """Properties that are functions of others (``dependencies``); None until somebody asks."""
         self.law = Law.LIKELIEST
         """Which of the laws of group sizes that the counts of random rows allow is taken (``group_sizes``)."""
         self.taken_from: tuple[Population, Ints] | None = None

@@ -45,7 +45,7 @@ class RangeLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitRange:
     """Divide a range; the server chooses where, by load or by size."""
 
     number: int
@@ -53,7 +53,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class MergeRanges:
     """Make one range of two neighbours."""
 
     left: int
@@ -61,14 +61,14 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MoveRange:
     """Give a range to another server."""
 
     number: int
     server: str
 
 
-Action: TypeAlias = Split | Merge | Move
+Action: TypeAlias = SplitRange | MergeRanges | MoveRange
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class Policy(Protocol):
     def moved(self, now_ns: int, number: int) -> None:
         """A range was moved."""
 
-    def refused(self, now_ns: int, split: Split) -> None:
+    def refused(self, now_ns: int, split: SplitRange) -> None:
         """A split was refused: no boundary divides the range."""
 
     def check(self) -> None:
@@ -124,7 +124,7 @@ class Balancer:
         if not servers:
             return []
         actions: list[Action] = list(self._splits(now_ns, ranges, len(servers)))
-        taken = {action.number for action in actions if isinstance(action, Split)}
+        taken = {action.number for action in actions if isinstance(action, SplitRange)}
         moves = self._moves(now_ns, [load for load in ranges if load.number not in taken], servers)
         taken |= {move.number for move in moves}
         return [*actions, *moves, *self._merges(now_ns, ranges, len(servers), taken)]
@@ -147,7 +147,7 @@ class Balancer:
         history = self._histories.setdefault(number, _History())
         history.moved_ns, history.child = now_ns, False
 
-    def refused(self, now_ns: int, split: Split) -> None:
+    def refused(self, now_ns: int, split: SplitRange) -> None:
         """A split was refused: no boundary divides the range.
 
         By load it is asked for again when the range has been hot as long as before the first time; by size when it has
@@ -197,9 +197,9 @@ class Balancer:
         hour_ns = self._options.merge_after_ns
         return self._since(now_ns, history.turned_ns, hour_ns)
 
-    def _splits(self, now_ns: int, ranges: Sequence[RangeLoad], servers: int) -> list[Split]:
+    def _splits(self, now_ns: int, ranges: Sequence[RangeLoad], servers: int) -> list[SplitRange]:
         options = self._options
-        out: list[Split] = []
+        out: list[SplitRange] = []
         room = max(0, options.ranges_per_server_max * servers - len(ranges))
         for load in sorted(ranges, key=lambda load: (-load.size_bytes, load.number)):
             history = self._histories[load.number]
@@ -207,7 +207,7 @@ class Balancer:
             if 4 * load.size_bytes < 5 * history.refused_bytes:  # it was refused, and is much the same
                 due = due and self._since(now_ns, history.refused_ns, options.merge_after_ns)
             if load.size_bytes > options.split_bytes and due:
-                out.append(Split(load.number, "size"))
+                out.append(SplitRange(load.number, "size"))
         taken = {split.number for split in out}
         for load in sorted(ranges, key=lambda load: (-load.throttled_ppm, -load.requests_per_ks, load.number)):
             history = self._histories[load.number]
@@ -219,13 +219,13 @@ class Balancer:
                 and load.number not in taken
                 and self._may(now_ns, load.number, "split")
             ):
-                out.append(Split(load.number, "load"))
+                out.append(SplitRange(load.number, "load"))
                 room -= 1
         return out[: options.splits_per_pass]
 
-    def _merges(self, now_ns: int, ranges: Sequence[RangeLoad], servers: int, taken: set[int]) -> list[Merge]:
+    def _merges(self, now_ns: int, ranges: Sequence[RangeLoad], servers: int, taken: set[int]) -> list[MergeRanges]:
         options = self._options
-        out: list[Merge] = []
+        out: list[MergeRanges] = []
         high = options.ranges_per_server_max * servers
         after_ns = options.merge_after_ns // 4 if 10 * len(ranges) >= 9 * high else options.merge_after_ns
         taken = set(taken)
@@ -241,13 +241,13 @@ class Balancer:
             if not all(self._since(now_ns, moment_ns, after_ns) for moment_ns in changed):
                 continue
             if len(out) < min(spare, options.splits_per_pass) and all(self._may(now_ns, n, "merge") for n in pair):
-                out.append(Merge(*pair))
+                out.append(MergeRanges(*pair))
                 taken |= set(pair)
         return out
 
     # ------------------------------------------------------------------------------------------------ moves
 
-    def _moves(self, now_ns: int, ranges: Sequence[RangeLoad], servers: Sequence[str]) -> list[Move]:
+    def _moves(self, now_ns: int, ranges: Sequence[RangeLoad], servers: Sequence[str]) -> list[MoveRange]:
         if len(servers) < 2:
             return []
         on = {server: [load for load in ranges if load.server == server] for server in servers}
@@ -274,15 +274,15 @@ class Balancer:
                     weight = measure(load)
                     better = 10 * max(loads[server] - weight, loads[light] + weight) < 9 * loads[server]
                     if better and load.number not in moved and self._rested(now_ns, load.number):
-                        moves.append(Move(load.number, light))
+                        moves.append(MoveRange(load.number, light))
                         moved.add(load.number)
                         break
         return moves or self._even_out(now_ns, on, servers)
 
-    def _offload_children(self, on: dict[str, list[RangeLoad]]) -> list[Move]:
+    def _offload_children(self, on: dict[str, list[RangeLoad]]) -> list[MoveRange]:
         """For each pair of children on one server: one of them goes to the lightest server."""
         total = {server: sum(load.requests_per_ks for load in held) for server, held in on.items()}
-        moves: list[Move] = []
+        moves: list[MoveRange] = []
         for server in sorted(on):
             children = [load for load in on[server] if self._histories[load.number].child]
             for load in children:
@@ -292,12 +292,12 @@ class Balancer:
             offloaded = min(children, key=lambda load: (load.requests_per_ks, load.number))
             light = min(sorted(on), key=lambda other: (total[other], len(on[other]), other))
             if light != server and total[light] + offloaded.requests_per_ks <= total[server]:
-                moves.append(Move(offloaded.number, light))
+                moves.append(MoveRange(offloaded.number, light))
                 total[light] += offloaded.requests_per_ks
                 total[server] -= offloaded.requests_per_ks
         return moves
 
-    def _even_out(self, now_ns: int, on: dict[str, list[RangeLoad]], servers: Sequence[str]) -> list[Move]:
+    def _even_out(self, now_ns: int, on: dict[str, list[RangeLoad]], servers: Sequence[str]) -> list[MoveRange]:
         """One range from the server with the most to the one with the fewest, where that overloads nobody."""
         total = {server: sum(load.requests_per_ks for load in held) for server, held in on.items()}
         most = max(servers, key=lambda server: (len(on[server]), server))
@@ -308,7 +308,7 @@ class Balancer:
         for load in sorted(on[most], key=lambda load: (load.requests_per_ks, load.number)):
             fits = 10 * (total[fewest] + load.requests_per_ks) <= 11 * mean
             if fits and self._rested(now_ns, load.number):
-                return [Move(load.number, fewest)]
+                return [MoveRange(load.number, fewest)]
         return []
 
     def _rested(self, now_ns: int, number: int) -> bool:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
-from pkadvisor.engine.partition.balancer import Action, Merge, Move, Policy, RangeLoad, Split
+from pkadvisor.engine.partition.balancer import Action, MergeRanges, MoveRange, Policy, RangeLoad, SplitRange
 from pkadvisor.engine.partition.lock_service import SERVICE as LOCKS_SERVICE
 from pkadvisor.engine.partition.lock_service import Lease
 from pkadvisor.engine.partition.map_store import MapStore
@@ -283,7 +283,7 @@ class LeaderTerm:
 
     async def act(self, action: Action) -> bool:
         """Carries out a split, merge or move; whether it was carried out."""
-        numbers = (action.left, action.right) if isinstance(action, Merge) else (action.number,)
+        numbers = (action.left, action.right) if isinstance(action, MergeRanges) else (action.number,)
         routes = self.store.routes
         if self.over() or any(number in self._busy or number not in routes.by_number for number in numbers):
             return False
@@ -292,15 +292,15 @@ class LeaderTerm:
         self._claim(numbers)
         try:
             match action:
-                case Split():
+                case SplitRange():
                     await self._split(action)
-                case Merge():
+                case MergeRanges():
                     await self._merge(action)
-                case Move():
+                case MoveRange():
                     await self._move(routes.by_number[action.number], action.server)
         except (NotServing, NotSplittable, LeaseLost, Unreachable) as error:
             self._world.event("action not done", type(action).__name__, type(error).__name__)
-            if isinstance(action, Split) and isinstance(error, NotSplittable):
+            if isinstance(action, SplitRange) and isinstance(error, NotSplittable):
                 self.balancer.refused(self._world.clock_ns(self._node), action)
             return False
         finally:
@@ -319,7 +319,7 @@ class LeaderTerm:
         await self.store.change(build)
         return begun[0]
 
-    async def _split(self, action: Split) -> None:
+    async def _split(self, action: SplitRange) -> None:
         entry = self.store.routes.by_number[action.number]
         change = await self._begin((entry.number,), 2)
         left, right = change.new
@@ -327,7 +327,7 @@ class LeaderTerm:
             change, entry, "split", entry.number, entry.epoch, action.reason, left, right, change.epoch
         )
 
-    async def _merge(self, action: Merge) -> None:
+    async def _merge(self, action: MergeRanges) -> None:
         left, right = (self.store.routes.by_number[number] for number in (action.left, action.right))
         if left.server != right.server:
             right = await self._move(right, left.server)

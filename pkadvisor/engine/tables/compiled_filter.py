@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from pkadvisor.engine.tables import row_keys
-from pkadvisor.table.edm import KEYS, EdmType, Literal, utf16_key
+from pkadvisor.table.edm import KEYS, EdmType, TypedValue, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, conjuncts, parse_filter
-from pkadvisor.table.store import Key, Property
+from pkadvisor.table.store import EntityKey, Property
 
-Matches: TypeAlias = Callable[[Key, Mapping[str, Property], int], bool]
+Matches: TypeAlias = Callable[[EntityKey, Mapping[str, Property], int], bool]
 """Whether the entity with this key, these properties and this Timestamp in ticks is wanted."""
 
 _COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
@@ -58,7 +58,7 @@ def _pair(first: Matches, second: Matches, both: bool) -> Matches:
 
 def _comparison(tree: Comparison) -> Matches:
     constant, name = tree.operand, tree.property
-    if not isinstance(constant, Literal):
+    if not isinstance(constant, TypedValue):
         raise ValueError(f"parameter {constant.name} is not bound")
     edm, value, compare = constant.type, constant.value, _COMPARE[tree.operator]
     if isinstance(value, str) and tree.operator not in (Operator.EQ, Operator.NE) and not _below_surrogates(value):
@@ -73,7 +73,7 @@ def _comparison(tree: Comparison) -> Matches:
             return lambda key, properties, ticks: False
         return lambda key, properties, ticks: compare(ticks, value)
 
-    def holds(key: Key, properties: Mapping[str, Property], ticks: int) -> bool:
+    def holds(key: EntityKey, properties: Mapping[str, Property], ticks: int) -> bool:
         actual = properties.get(name)
         return actual is not None and actual[0] is edm and compare(actual[1], value)
 
@@ -129,7 +129,7 @@ def _bounded(low: bytes, high: bytes, tree: Filter, name: str, ends: tuple[bytes
         if not isinstance(part, Comparison) or part.property != name or part.operator is Operator.NE:
             continue
         constant = part.operand
-        if not isinstance(constant, Literal) or not isinstance(constant.value, str):
+        if not isinstance(constant, TypedValue) or not isinstance(constant.value, str):
             continue
         if constant.type is not EdmType.STRING:
             continue

@@ -21,7 +21,7 @@ import msgspec
 
 from pkadvisor.engine.worlds.world import FormatError
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, format_ticks
-from pkadvisor.table.store import Entity, Key, Property
+from pkadvisor.table.store import Entity, EntityKey, Property
 
 PLAIN, SURROGATES = 1, 2
 
@@ -97,7 +97,7 @@ def properties_of(value: bytes) -> dict[str, StoredProperty]:
     return decode_properties(memoryview(value)[_HEADER_BYTES:], value[0])
 
 
-def entity_of(key: Key, sequence: int, value: bytes, select: Iterable[str] = ()) -> Entity:
+def entity_of(key: EntityKey, sequence: int, value: bytes, select: Iterable[str] = ()) -> Entity:
     """The entity in a row; with ``select`` only the properties named."""
     properties = properties_of(value)
     if select:

@@ -47,7 +47,7 @@ from pkadvisor.engine.tables.table_schema import (
 )
 from pkadvisor.table.accounting import ANSWER_BYTES, entity_bytes
 from pkadvisor.table.edm import SYSTEM_PROPERTIES
-from pkadvisor.table.store import Entity, Key
+from pkadvisor.table.store import Entity, EntityKey
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Reads on one range: one entity, or one page of a query.
@@ -70,7 +70,7 @@ async def read_entity(rows: RowStore, request: ReadRequest) -> Answer:
         gone = front.generation > request.generation
         raise TableError(404, "TableNotFound" if gone else "ResourceNotFound")
     name = row_keys.decode_key(request.key)
-    entity = entity_of(Key(name.partition_key, name.row_key), sequence, value, request.select)
+    entity = entity_of(EntityKey(name.partition_key, name.row_key), sequence, value, request.select)
     size = entity_bytes(entity) if request.select else front.size_bytes
     return Answer(entities=(entity,), examined=1, size_bytes=size, low=rows.low, high=rows.high)
 
@@ -162,11 +162,11 @@ class _Page:
             entities.append(Entity(name, properties, ticks, etag(ticks, sequence)))
         return None
 
-    def _key(self, key: bytes) -> Key:
+    def _key(self, key: bytes) -> EntityKey:
         if not key.startswith(self._partition) or not self._partition:
             self._partition = row_keys.partition_boundary(key)
             self._partition_key = row_keys.decode_key(key).partition_key
-        return Key(self._partition_key, row_keys.decode_part(key[len(self._partition) :]))
+        return EntityKey(self._partition_key, row_keys.decode_part(key[len(self._partition) :]))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def _merged(key: bytes, old: bytes, new: Body) -> Body:
     if len(properties) + len(SYSTEM_PROPERTIES) > PUBLISHED.properties:
         raise TableError(400, "TooManyProperties")
     name = row_keys.decode_key(key)
-    size = entity_bytes(Entity(Key(name.partition_key, name.row_key), properties))
+    size = entity_bytes(Entity(EntityKey(name.partition_key, name.row_key), properties))
     if size > PUBLISHED.entity_bytes:
         raise TableError(400, "EntityTooLarge")
     return Body(*encode_properties(properties), size)

@@ -29,7 +29,7 @@ from pkadvisor.table.edm import (
     EdmType,
 )
 from pkadvisor.table.property_names import is_property_name
-from pkadvisor.table.store import Entity, Key, Property
+from pkadvisor.table.store import Entity, EntityKey, Property
 
 _STORE = default_limits()
 
@@ -117,7 +117,7 @@ def check_table_name(name: str) -> None:
         raise TableError(400, "InvalidResourceName")
 
 
-def check_key(key: Key, limits: TableLimits = PUBLISHED) -> None:
+def check_key(key: EntityKey, limits: TableLimits = PUBLISHED) -> None:
     """Both keys of an entity that is written.
 
     400 PropertiesNeedValue where one is missing, OutOfRangeInput where it holds a forbidden character, InvalidInput
@@ -208,7 +208,7 @@ def plan_of(names: tuple[str, ...]) -> PropertyChecks | None:
     return _plans.get(names)
 
 
-def _by_plan(key: Key, properties: Mapping[str, Property]) -> int:
+def _by_plan(key: EntityKey, properties: Mapping[str, Property]) -> int:
     """The bytes of an entity that is right beyond doubt; 0 where its properties must be looked at one by one.
 
     Rows of one table have few sets of names and types, so most of the work is done once for each of them.

@@ -44,12 +44,12 @@ from pkadvisor.table.store import (
     CreateTable,
     Delete,
     DeleteTable,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     ListTables,
     Merge,
     Operation,
@@ -182,7 +182,7 @@ class TableService:
                 size_bytes += body.size_bytes
         return rows, size_bytes
 
-    def _checked(self, write: Write) -> tuple[WriteKind, Key, Body | None, str]:
+    def _checked(self, write: Write) -> tuple[WriteKind, EntityKey, Body | None, str]:
         kind = _KINDS[type(write)]
         limits = self._limits
         if kind is _DELETE:
@@ -321,7 +321,7 @@ _KINDS: dict[type, WriteKind] = {
 }
 
 
-def _key(write: Write) -> Key:
+def _key(write: Write) -> EntityKey:
     return write.key if isinstance(write, Delete) else write.entity.key
 
 

@@ -22,6 +22,7 @@ from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
 from pkadvisor.table.edm import KEYS, EdmType
 
 _CSV_BLOCK_BYTES: Final = 8 << 20
+_QUOTES_AS_TEXT: Final = "misplaced quotes are read as text"
 
 
 def field_count(record: bytes, separator: bytes, quoted: bool) -> int:
@@ -134,7 +135,7 @@ class CsvSource:
                     rows.append([*(cell or None for cell in cells), *[None] * (width - len(cells))])
                 elif cells:
                     tally.skip(f"a row beginning {escape_name(cells[0][:40])!r} has {len(cells)} fields, not {width}")
-        tally.remarks["misplaced quotes are read as text"] = None
+        tally.remarks[_QUOTES_AS_TEXT] = None
         return pl.DataFrame({f"column_{i}": pl.Series([row[i] for row in rows], dtype=pl.String) for i in read})
 
     def _blocks(self, tally: Tally) -> Iterator[tuple[int, bytes]]:
@@ -208,7 +209,7 @@ class CsvSource:
         for number, text in enumerate(record.splitlines(), line):
             cells = text.split(separator)
             if len(cells) == width:
-                tally.remarks["misplaced quotes are read as text"] = None
+                tally.remarks[_QUOTES_AS_TEXT] = None
                 quoted = (b'"' + cell.replace(b'"', b'""') + b'"' if b'"' in cell else cell for cell in cells)
                 lines.append(separator.join(quoted) + b"\n")
             else:

@@ -195,8 +195,7 @@ class TypeCounts:
             elif edm is EdmType.DATETIME:
                 fits = values.str.contains(_DATETIME)
                 if fits.any():
-                    real = values.to_frame("t").select(datetime_expr(pl.col("t")).is_not_null())["t"]
-                    fits = fits & real
+                    fits = fits & _is_datetime(values)
                     count = int(fits.sum() or 0)
                     self._infer(EdmType.DATETIME, count)
                     self.zoneless += count - int((fits & values.str.contains(_DATETIME_ZONED)).sum() or 0)
@@ -226,6 +225,10 @@ def fits_expr(text: pl.Expr, edm: EdmType) -> pl.Expr:
     return text.str.contains(patterns[edm])
 
 
+def _is_datetime(values: pl.Series) -> pl.Series:
+    return values.to_frame("t").select(datetime_expr(pl.col("t")).is_not_null()).to_series()
+
+
 def count_stated(values: pl.Series, edm: EdmType) -> dict[EdmType, int]:
     """How many of the texts are of the type that the file states; the others count as String."""
     present = values.drop_nulls()
@@ -236,8 +239,7 @@ def count_stated(values: pl.Series, edm: EdmType) -> dict[EdmType, int]:
         limit = 2**31 if edm is EdmType.INT32 else 2**63
         fits = int((whole.is_between(-limit, limit - 1) & present.str.contains(r"^-?[0-9]+$")).sum() or 0)
     elif edm is EdmType.DATETIME:
-        real = present.to_frame("t").select(datetime_expr(pl.col("t")).is_not_null())["t"]
-        fits = int((real & present.str.contains(_DATETIME)).sum() or 0)
+        fits = int((_is_datetime(present) & present.str.contains(_DATETIME)).sum() or 0)
     else:
         pattern = {
             EdmType.DOUBLE: _DOUBLE_STATED,

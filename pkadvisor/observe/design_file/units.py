@@ -48,9 +48,9 @@ _ALIASES = {
 }
 
 _NUMBER = r"[0-9][0-9_]{0,20}(?:\.[0-9_]{1,20})?(?:[eE][+-]?[0-9]{1,3})?"
-_RATE = re.compile(rf"(?P<number>{_NUMBER})\s*/\s*(?P<unit>[A-Za-z]{{1,20}})")
-_DURATION = re.compile(rf"(?P<number>{_NUMBER})\s*(?P<unit>[A-Za-z]{{1,20}})")
-_GROWTH = re.compile(rf"(?P<sign>[+-]?)\s*(?P<number>{_NUMBER})\s*%\s*/\s*(?P<unit>[A-Za-z]{{1,20}})")
+_RATE = re.compile(rf"({_NUMBER})\s*/\s*([A-Za-z]{{1,20}})")
+_DURATION = re.compile(rf"({_NUMBER})\s*([A-Za-z]{{1,20}})")
+_GROWTH = re.compile(rf"([+-]?)\s*({_NUMBER})\s*%\s*/\s*([A-Za-z]{{1,20}})")
 _HOURS = re.compile(r"([0-9]{1,2}):([0-9]{2})\s*-\s*([0-9]{1,2}):([0-9]{2})")
 _BARE = re.compile(rf"[+-]?{_NUMBER}")
 _COUNT = re.compile(r"[0-9][0-9_]{0,20}")
@@ -113,7 +113,8 @@ def parse_rate(text: str) -> float:
     match = _RATE.fullmatch(text)
     if match is None:
         raise _refuse(text, _RATE_SHAPE)
-    per_s = _number(match["number"]) / _unit(text, match["unit"], _RATE_UNITS, _RATE_SHAPE)
+    number, unit = match.groups()
+    per_s = _number(number) / _unit(text, unit, _RATE_UNITS, _RATE_SHAPE)
     if per_s == 0:
         raise UnitError(f"{_shown(text)} is a rate of zero", "remove the class or give it a rate")
     if per_s > RATE_MAX_PER_S:
@@ -127,7 +128,8 @@ def parse_duration(text: str) -> float:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise _refuse(text, _DURATION_SHAPE)
-    seconds = _number(match["number"]) * _unit(text, match["unit"], _DURATION_UNITS, _DURATION_SHAPE)
+    number, unit = match.groups()
+    seconds = _number(number) * _unit(text, unit, _DURATION_UNITS, _DURATION_SHAPE)
     if not 0 < seconds <= _DURATION_MAX_S:
         size = "zero" if seconds == 0 else "longer than 1000 years"
         raise UnitError(f"{_shown(text)} is {size}", _DURATION_SHAPE.example)
@@ -150,8 +152,9 @@ def parse_growth(text: str) -> float:
         if re.fullmatch(rf"[+-]?\s*{_NUMBER}\s*%", text):
             raise UnitError(f"{_shown(text)} does not say per what", _GROWTH_SHAPE.example)
         raise _refuse(text, _GROWTH_SHAPE)
-    share = _number(match["number"]) / 100 * (-1 if match["sign"] == "-" else 1)
-    months = _unit(text, match["unit"], _GROWTH_UNITS, _GROWTH_SHAPE)
+    sign, number, unit = match.groups()
+    share = _number(number) / 100 * (-1 if sign == "-" else 1)
+    months = _unit(text, unit, _GROWTH_UNITS, _GROWTH_SHAPE)
     if share <= -1:
         raise UnitError(f"{_shown(text)} leaves nothing", "a decline is above -100 %")
     # Compare before raising to a power: 1e300 % a day has no finite monthly factor.

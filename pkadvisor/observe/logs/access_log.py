@@ -18,8 +18,8 @@ from pkadvisor.observe.logs.frame import ReadOptions, Route, Routes, Skips
 
 NAME: Final = "access log of a proxy"
 _LINE: Final = re.compile(
-    rb"\[(?P<at>[0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}:[0-9:]{8} [+-][0-9]{4})\] "
-    rb'"(?P<method>[A-Z]+) (?:https?://(?P<host>[^/" ]+))?(?P<path>/[^"]*?) HTTP/[0-9.]+" (?P<status>[0-9]{3})\b'
+    rb"\[([0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}:[0-9:]{8} [+-][0-9]{4})\] "
+    rb'"([A-Z]+) (?:https?://([^/" ]+))?(/[^"]*?) HTTP/[0-9.]+" ([0-9]{3})\b'
 )
 _OF_TABLES: Final = re.compile(rb'"[A-Z]+ (?:https?://[^/" ]+)?/[A-Za-z][A-Za-z0-9]{2,62}\((?:\)| *PartitionKey *=)')
 """An address that the table service has, and hardly another one: ``/Orders()`` or ``/Orders(PartitionKey=``."""
@@ -48,13 +48,14 @@ def _record(line: bytes) -> dict[str, Any]:
     if match is None:
         raise ValueError("no request in quotes behind a time in brackets")
     behind = line[match.end() :]
-    account, request = _ACCOUNT.search(match["host"] or behind), _ID.search(behind)
-    at = datetime.strptime(match["at"].decode("ascii"), "%d/%b/%Y:%H:%M:%S %z")
+    time, method, proxied, path, status = match.groups()
+    account, request = _ACCOUNT.search(proxied or behind), _ID.search(behind)
+    at = datetime.strptime(time.decode("ascii"), "%d/%b/%Y:%H:%M:%S %z")
     host = account[1].decode("ascii") if account else "proxy"
     return {
-        "method": match["method"].decode("ascii"),
-        "uri": f"https://{host}.table.core.windows.net{match['path'].decode('utf-8', 'replace')}",
-        "status": int(match["status"]),
+        "method": method.decode("ascii"),
+        "uri": f"https://{host}.table.core.windows.net{path.decode('utf-8', 'replace')}",
+        "status": int(status),
         "at_us": int(at.timestamp()) * 1_000_000,
         "client_request_id": request[0].decode("ascii") if request else None,
     }

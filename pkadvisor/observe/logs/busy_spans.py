@@ -103,10 +103,11 @@ class BusySpans:
     def _busiest_of_keys(self, frame: pl.DataFrame, rows: Any, place: Any) -> Any:
         """The spans of one piece in which one key had more than once, and than in the spans that are held."""
         # Only equality within this run matters, so the machine's own hash will do.
-        own = frame["pk"].hash(0).to_numpy()
-        if frame["pk"].null_count():
-            other = frame["filter"].hash(0) ^ frame["params"].hash(1)
-            own = np.where(frame["pk"].is_null().to_numpy(), other.to_numpy(), own)
+        pk, filters, params = frame.select("pk", "filter", "params").get_columns()
+        own = pk.hash(0).to_numpy()
+        if pk.null_count():
+            other = filters.hash(0) ^ params.hash(1)
+            own = np.where(pk.is_null().to_numpy(), other.to_numpy(), own)
         keys = own[rows] ^ mixed_words(place.astype(np.uint64))
         tables = np.flatnonzero(np.bincount(place >> _BITS)).tolist()
         least = max(1, min(self._least_of_keys.get(table, 0) for table in tables))
@@ -166,13 +167,14 @@ class BusySpans:
             at = spans.filter(pl.col("table") == table)["start"].sort().to_list()
             for code in part["class"].unique().sort().to_list():
                 mine = part.filter(pl.col("class") == code)
-                counts = dict(zip(mine["start"].to_list(), mine["n"].to_list(), strict=True))
+                counts = dict(mine.select("start", "n").iter_rows())
                 own = rows.filter(pl.col("class") == code).with_columns(
                     at_us=pl.col("start") * 1_000_000, op_number=pl.lit(0, pl.Int32), status=pl.lit(0, pl.Int16)
                 )
-                lengths = {start: self._covered_s(start) for start in at}
-                span = span_of(own["start"], own["start"].replace_strict(lengths, return_dtype=pl.Int64))
-                counts_of = (span.alias(SPAN), own["n"].cast(pl.Float64).alias(REQUESTS))
+                lengths = {second: self._covered_s(second) for second in at}
+                start, n = own.select("start", "n").get_columns()
+                span = span_of(start, start.replace_strict(lengths, return_dtype=pl.Int64))
+                counts_of = (span.alias(SPAN), n.cast(pl.Float64).alias(REQUESTS))
                 shown = sample_frame(own, routes).with_columns(counts_of)
                 out[code] = BusyRequests({span_of(s, lengths[s]): float(counts.get(s, 0)) for s in at}, shown)
         return out
@@ -185,7 +187,8 @@ class BusySpans:
 
 def _places(spans: pl.DataFrame) -> Any:
     """Table and start in one number."""
-    return spans["table"].to_numpy() << _BITS | spans["start"].to_numpy()
+    table, start = (column.to_numpy() for column in spans.select(_PLACE))
+    return table << _BITS | start
 
 
 def _busiest_of_classes(code: Any, place: Any, start: Any, most: int) -> Any:

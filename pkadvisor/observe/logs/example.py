@@ -14,20 +14,16 @@ _ISO: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,7})?"
     r"(?:Z| UTC\b| GMT\b|[+-][0-9]{2}:?[0-9]{2})?"
 )
-_APACHE: Final = re.compile(
-    r"(?P<d>[0-9]{2})/(?P<m>[A-Z][a-z]{2})/(?P<y>[0-9]{4}):(?P<t>[0-9:]{8}) (?P<z>[+-][0-9]{4})"
-)
+_APACHE: Final = re.compile(r"([0-9]{2})/([A-Z][a-z]{2})/([0-9]{4}):([0-9:]{8}) ([+-][0-9]{2})([0-9]{2})")
 _LOCAL: Final = re.compile(r"[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{4},? [0-9:]{5,8}(?: ?[AP]M)?")
 _MONTHS: Final = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-_HTTP: Final = re.compile(r"\b(?P<verb>GET|HEAD|POST|PUT|PATCH|DELETE|MERGE)\s+(?P<url>[^\s\"]+)")
-_SELECT: Final = re.compile(r"\bselect\b.*?\bfrom\s+(?P<table>[\w.\"`\[\]]+)(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_HTTP: Final = re.compile(r"\b(GET|HEAD|POST|PUT|PATCH|DELETE|MERGE)\s+([^\s\"]+)")
+_SELECT: Final = re.compile(r"\bselect\b.*?\bfrom\s+([\w.\"`\[\]]+)(.*)", re.IGNORECASE | re.DOTALL)
 _WRITE: Final = re.compile(
-    r"\b(?:(?P<insert>insert\s+into)|(?P<update>update)|(?P<delete>delete\s+from))\s+(?P<table>[\w.\"`\[\]]+)(?P<rest>.*)",
+    r"\b(insert\s+into|update|delete\s+from)\s+([\w.\"`\[\]]+)(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_EQUAL: Final = re.compile(
-    r"[\"`\[]?(?P<name>[A-Za-z_]\w*)[\"`\]]?\s*=\s*(?P<value>'(?:[^']|'')*'|-?[0-9]+(?:\.[0-9]+)?)"
-)
+_EQUAL: Final = re.compile(r"[\"`\[]?([A-Za-z_]\w*)[\"`\]]?\s*=\s*('(?:[^']|'')*'|-?[0-9]+(?:\.[0-9]+)?)")
 _OPERATIONS: Final = {"POST": "insert", "PUT": "upsert", "PATCH": "merge", "MERGE": "merge", "DELETE": "delete"}
 _VALUES_MAX: Final = 4
 _LENGTH_MAX: Final = 60
@@ -112,9 +108,10 @@ def _time(line: str) -> str:
     if match := _ISO.search(line):
         at = re.sub(r" (UTC|GMT)$", "Z", match.group())
         return at.replace(" ", "T").replace(",", ".")
-    if (match := _APACHE.search(line)) and match["m"] in _MONTHS:
-        month = _MONTHS.index(match["m"]) + 1
-        return f"{match['y']}-{month:02d}-{match['d']}T{match['t']}{match['z'][:3]}:{match['z'][3:]}"
+    if match := _APACHE.search(line):
+        day, month, year, time, hours, minutes = match.groups()
+        if month in _MONTHS:
+            return f"{year}-{_MONTHS.index(month) + 1:02d}-{day}T{time}{hours}:{minutes}"
     if match := _LOCAL.search(line):
         form = local_times([match.group()])
         return form.iso(match.group()) if form is not None else ""
@@ -123,14 +120,15 @@ def _time(line: str) -> str:
 
 def _sql(line: str) -> dict[str, object]:
     if match := _SELECT.search(line):
-        conditions = "".join(re.split(r"\bwhere\b", match["rest"], maxsplit=1, flags=re.IGNORECASE)[1:])
-        equal = [f"{e['name']} eq {e['value']}" for e in _EQUAL.finditer(conditions)][:_VALUES_MAX]
-        return {"table": _table(match["table"]), "filter": _short(" and ".join(equal)) or "PROPERTY eq 'VALUE'"}
+        table, rest = match.groups()
+        conditions = "".join(re.split(r"\bwhere\b", rest, maxsplit=1, flags=re.IGNORECASE)[1:])
+        equal = [f"{name} eq {value}" for name, value in _EQUAL.findall(conditions)][:_VALUES_MAX]
+        return {"table": _table(table), "filter": _short(" and ".join(equal)) or "PROPERTY eq 'VALUE'"}
     if match := _WRITE.search(line):
-        op = next(name for name in ("insert", "update", "delete") if match[name])
-        params = {e["name"]: e["value"].strip("'") for e in _EQUAL.finditer(match["rest"])}
+        verb, table, rest = match.groups()
+        params = {name: value.strip("'") for name, value in _EQUAL.findall(rest)}
         shown = dict(list(params.items())[:_VALUES_MAX]) or {"PROPERTY": "VALUE"}
-        return {"table": _table(match["table"]), "op": op, "params": shown}
+        return {"table": _table(table), "op": verb.split()[0].lower(), "params": shown}
     return {}
 
 
@@ -138,8 +136,9 @@ def _http(line: str) -> dict[str, object]:
     match = _HTTP.search(line)
     if match is None:
         return {}
+    verb, address = match.groups()
     try:
-        url = urlsplit(match["url"])
+        url = urlsplit(address)
         asked = parse_qsl(url.query)[:_VALUES_MAX]
     except ValueError:
         return {}
@@ -152,8 +151,8 @@ def _http(line: str) -> dict[str, object]:
             values[re.sub(r"\W", "_", before).rstrip("s") + "_id"] = piece
     values |= {re.sub(r"\W", "_", name): value for name, value in asked}
     values = values or {"PROPERTY": "VALUE"}
-    if match["verb"] in _OPERATIONS:
-        return {"table": table, "op": _OPERATIONS[match["verb"]], "params": values}
+    if verb in _OPERATIONS:
+        return {"table": table, "op": _OPERATIONS[verb], "params": values}
     equal = (f"{name} eq {_quoted(value)}" for name, value in values.items())
     return {"table": table, "filter": _short(" and ".join(equal))}
 

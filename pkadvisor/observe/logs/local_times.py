@@ -6,13 +6,55 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 _TIME: Final = re.compile(
-    r"\s*(?P<a>[0-9]{1,4})(?P<s>[/.-])(?P<b>[0-9]{1,2})(?P=s)(?P<c>[0-9]{1,4}),?(?:\s|T)\s*"
-    r"(?P<h>[0-9]{1,2})[:.](?P<m>[0-9]{2})(?:[:.](?P<sec>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?"
-    r"\s*(?P<half>[AaPp]\.?\s?[Mm]\.?)?\s*(?P<zone>Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})?\s*"
+    r"\s*([0-9]{1,4})(?P<separator>[/.-])([0-9]{1,2})(?P=separator)([0-9]{1,4}),?(?:\s|T)\s*"
+    r"([0-9]{1,2})[:.]([0-9]{2})(?:[:.]([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
+    r"\s*([AaPp]\.?\s?[Mm]\.?)?\s*(Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})?\s*"
 )
+
+
+class _WrittenTime(NamedTuple):
+    """The pieces of a time, in the order of the groups of ``_TIME``; empty where the text has none."""
+
+    first: str
+    separator: str
+    second: str
+    third: str
+    hour: str
+    minute: str
+    seconds: str
+    fraction: str
+    half: str
+    zone: str
+
+    @classmethod
+    def of(cls, text: str) -> _WrittenTime | None:
+        match = _TIME.fullmatch(text)
+        return None if match is None else cls(*match.groups(""))
+
+    @property
+    def year_first(self) -> bool:
+        return len(self.first) == 4
+
+    def moment(self, order: str) -> datetime | None:
+        """The moment without its fraction; None where the numbers name none in this order."""
+        if len(self.third) not in (2, 4) and order != "ymd":
+            return None
+        numbers = (int(self.first), int(self.second), int(self.third))
+        year, month, day = (numbers[order.index(part)] for part in "ymd")
+        year, hour = year + (2000 if year < 100 else 0), int(self.hour)
+        if self.half:
+            if not 1 <= hour <= 12:
+                return None
+            hour = hour % 12 + (12 if self.half[0] in "pP" else 0)
+        try:
+            return datetime(
+                year + (2000 if year < 100 else 0), month, day, hour, int(self.minute), int(self.seconds or 0)
+            )
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +65,13 @@ class LocalTimes:
 
     def iso(self, text: str) -> str:
         """A time in ISO 8601, UTC where it names no zone; the text itself where it is no such time."""
-        match = _TIME.fullmatch(text)
-        moment = None if match is None else _moment(match, self.order if len(match["a"]) < 4 else "ymd")
-        if match is None or moment is None:
+        time = _WrittenTime.of(text)
+        moment = None if time is None else time.moment("ymd" if time.year_first else self.order)
+        if time is None or moment is None:
             return text
-        zone = match["zone"] or "Z"
-        fraction = f".{match['f']}" if match["f"] else ""
-        return moment.strftime("%Y-%m-%dT%H:%M:%S") + fraction + ("Z" if zone in ("UTC", "GMT") else zone)
+        fraction = f".{time.fraction}" if time.fraction else ""
+        zone = "Z" if time.zone in ("", "UTC", "GMT") else time.zone
+        return moment.strftime("%Y-%m-%dT%H:%M:%S") + fraction + zone
 
 
 def local_times(texts: Iterable[str]) -> LocalTimes | None:
@@ -38,38 +80,21 @@ def local_times(texts: Iterable[str]) -> LocalTimes | None:
     Whether the month or the day is first is told by a number above 12, by a half of the day (AM, PM) or by points; else
     the order that spans fewer days is taken, and of equal ones the month first.
     """
-    matches = [match for text in texts if (match := _TIME.fullmatch(text))]
-    if not matches:
+    times = [time for text in texts if (time := _WrittenTime.of(text))]
+    if not times:
         return None
-    if all(len(match["a"]) == 4 for match in matches):
+    if all(time.year_first for time in times):
         return LocalTimes("ymd")
-    possible = [order for order in ("mdy", "dmy") if all(_moment(match, order) for match in matches)]
+    possible = [order for order in ("mdy", "dmy") if all(time.moment(order) for time in times)]
     if len(possible) < 2:
         return LocalTimes(possible[0]) if possible else None
-    if any(match["half"] for match in matches):
+    if any(time.half for time in times):
         return LocalTimes("mdy")
-    if all(match["s"] == "." for match in matches):
+    if all(time.separator == "." for time in times):
         return LocalTimes("dmy")
 
     def days(order: str) -> int:
-        moments = [moment for match in matches if (moment := _moment(match, order))]
+        moments = [moment for time in times if (moment := time.moment(order))]
         return (max(moments) - min(moments)).days
 
     return LocalTimes(min(possible, key=days))
-
-
-def _moment(match: re.Match[str], order: str) -> datetime | None:
-    """The moment without its fraction; None where the numbers name none in this order."""
-    parts = dict(zip(order, (int(match["a"]), int(match["b"]), int(match["c"])), strict=True))
-    if len(match["c"]) not in (2, 4) and order != "ymd":
-        return None
-    year = parts["y"] + (2000 if parts["y"] < 100 else 0)
-    hour = int(match["h"])
-    if match["half"]:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + (12 if match["half"][0] in "pP" else 0)
-    try:
-        return datetime(year, parts["m"], parts["d"], hour, int(match["m"]), int(match["sec"] or 0))
-    except ValueError:
-        return None

@@ -187,12 +187,12 @@ def classified(
                 reason = routes.all[code].skip
                 if reason:
                     left_out = frame.filter(pl.col("route") == code)
-                    line = first + int(left_out["line"][0])
+                    line = first + int(left_out.item(0, "line"))
                     skips.add(
                         reason,
                         left_out.height,
                         f"{where}:{line}",
-                        part.kinds[left_out["what"][0]].replace("\n", " "),
+                        part.kinds[left_out.item(0, "what")].replace("\n", " "),
                         bad=reason == NOT_PARSEABLE,
                     )
                     frame = frame.filter(pl.col("route") != code)

@@ -270,35 +270,37 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> tuple[pl.DataFrame, list
 
 def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Requests with ``what``, the place of their kind in the list of kinds; keys and filters out of their URLs."""
-    asks = made["asks"]
-    halves = made.select(
-        head=before(pl.col("url"), pl.col("bracket")), named=after(pl.col("url"), pl.col("bracket") + 1)
-    )
-    form = forms_of_addresses(halves["named"])
-    percent = made["percent"]
-    unsure = made["rk"].is_null() | percent
+    asks, percent, url, start, named = made.select(
+        "asks",
+        "percent",
+        "url",
+        head=before(pl.col("url"), pl.col("bracket")),
+        named=after(pl.col("url"), pl.col("bracket") + 1),
+    ).get_columns()
+    form = forms_of_addresses(named)
+    unsure = made.get_column("rk").is_null() | percent
     if unsure.any():
-        named = pl.lit(halves["named"])
-        addressed = named.str.starts_with("PartitionKey=") | named.str.starts_with("RowKey=")
+        addressed = pl.lit(named).str.starts_with("PartitionKey=") | pl.lit(named).str.starts_with("RowKey=")
         unsure = pl.select(addressed.fill_null(False) & unsure)[:, 0]
     # Kinds are told apart by 64-bit hashes that live no longer than the block; their texts are made once for each.
-    head = pl.lit(halves["head"]).hash(0) ^ pl.lit(form).hash(3)
+    head = pl.lit(start).hash(0) ^ pl.lit(form).hash(3)
     pk, filters, asking = pl.col("pk"), pl.lit(None, pl.String), None
     if asks.any():
         # The rows of queries are worked on apart and put back by their place.
-        asking = url_queries(made["url"].filter(asks))
+        asking = url_queries(url.filter(asks))
+        kind, asked_pk, asked_filter = asking.select("kind", "pk", "filter").get_columns()
         place = pl.select(pl.when(asks).then(asks.cum_sum() - 1))[:, 0]
-        head = pl.when("asks").then(asking["kind"].gather(place)).otherwise(head)
-        pk = pl.coalesce("pk", asking["pk"].gather(place))
-        filters = pl.lit(asking["filter"].gather(place))
+        head = pl.when("asks").then(kind.gather(place)).otherwise(head)
+        pk = pl.coalesce("pk", asked_pk.gather(place))
+        filters = pl.lit(asked_filter.gather(place))
     what = made.select(head ^ pl.col("operation").hash(1) ^ pl.col("key_table").hash(2))[:, 0]
     first = what.is_first_distinct()
     some = made.filter(first).select(
-        "operation", "key_table", "asks", shape=plain_shape(pl.lit(halves["head"].filter(first)), form.filter(first))
+        "operation", "key_table", "asks", shape=plain_shape(pl.lit(start.filter(first)), form.filter(first))
     )
     if asking is not None:
         asked = shapes_of(asking.filter(first.filter(asks)))
-        some = some.with_columns(shape=pl.when("asks").then(spread(asked, some["asks"])).otherwise("shape"))
+        some = some.with_columns(shape=pl.when("asks").then(spread(asked, asks.filter(first))).otherwise("shape"))
     kinds = some.select(pl.concat_str("shape", "operation", pl.col("key_table").fill_null(""), separator="\n"))[:, 0]
     numbers = pl.Series(range(len(kinds)), dtype=pl.UInt32)
     made = made.select(
@@ -360,10 +362,10 @@ def at_us(times: pl.Series) -> pl.Series:
     rest = text.str.slice(19)
     fraction = rest.str.extract(r"^\.([0-9]{1,12})").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64).fill_null(0)
     zone = rest.str.extract_groups(r"^(?:\.[0-9]{1,12})?(?:(Z|z)|([+-])([0-9]{2}):?([0-9]{2}))?$").struct.unnest()
-    sign = zone["2"].replace_strict({"+": 1, "-": -1}, default=0, return_dtype=pl.Int64)
-    shift = sign * (
-        zone["3"].cast(pl.Int64, strict=False).fill_null(0) * 60 + zone["4"].cast(pl.Int64, strict=False).fill_null(0)
-    )
+    _, sign, hours, minutes = zone.get_columns()
+    sign = sign.replace_strict({"+": 1, "-": -1}, default=0, return_dtype=pl.Int64)
+    hours, minutes = (digits.cast(pl.Int64, strict=False).fill_null(0) for digits in (hours, minutes))
+    shift = sign * (hours * 60 + minutes)
     known = rest.str.contains(r"^(?:\.[0-9]{1,12})?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?$")
     column = seconds(base) + fraction - shift.fill_null(0) * 60_000_000
     return pl.select(pl.when(known).then(column))[:, 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pkadvisor.lazy import Bools, Ints, np, pl
 from pkadvisor.observe.logs.busy_spans import MINUTES, SECONDS, BusySpans
@@ -70,6 +70,22 @@ class _ClassKey:
             route.order_by,
             route.kind,
         )
+
+
+class _Routes(NamedTuple):
+    """What the counts need of routes, a column each: class, class of the group (or -1), table, and flags."""
+
+    code: Ints
+    batch: Ints
+    table: Ints
+    header: Ints
+    page: Ints
+    write: Ints
+    out: Ints
+
+    def of_rows(self, route: Ints) -> _Routes:
+        """The columns of rows of these routes."""
+        return _Routes(*(column[route] for column in self))
 
 
 CHUNK_ROWS: Final = 1 << 17
@@ -157,8 +173,7 @@ class TrafficCounts:
             self._tables.setdefault(key.table, len(self._tables))
         return code
 
-    def _route_table(self) -> dict[str, Ints]:
-        """Per route: class, class of its group (or -1), table, and flags."""
+    def _route_table(self) -> _Routes:
         wanted = self._window.table.lower() if self._window.table is not None else None
         for route in self._routes.all[len(self._route_rows) :]:
             if route.op is Op.BATCH:
@@ -169,17 +184,15 @@ class TrafficCounts:
             batch = self._class(_ClassKey(route.table, Op.BATCH, kind="")) if route.grouped and not left_out else -1
             table = self._tables.get(route.table, -1)
             self._route_rows.append((code, batch, table, False, route.continued, route.op.writes, left_out))
-        columns = np.array(self._route_rows, dtype=np.int64).reshape(-1, 7).T
-        names = ("code", "batch", "table", "header", "page", "write", "out")
-        return dict(zip(names, columns, strict=True))
+        return _Routes(*np.array(self._route_rows, dtype=np.int64).reshape(-1, len(_Routes._fields)).T)
 
     def _fold(self, frame: pl.DataFrame) -> None:
         frame = frame.with_columns(ordinal=pl.int_range(pl.len(), dtype=pl.Int64) + self._ordinal)
         self._ordinal += frame.height
         self.rows += frame.height
-        table = self._route_table()
+        routes = self._route_table()
         route = frame["route"].to_numpy()
-        keep = table["out"][route] == 0
+        keep = routes.out[route] == 0
         since, until = self._window.since_us, self._window.until_us
         at = frame["at_us"].fill_null(_NO_TIME).to_numpy()
         if since is not None:
@@ -192,8 +205,9 @@ class TrafficCounts:
             frame = frame.filter(pl.Series(keep))
             if not frame.height:
                 return
-            route, at = frame["route"].to_numpy(), at[keep]
+            route, at = route[keep], at[keep]
 
+        of = routes.of_rows(route)
         requests, records = self._identities(frame)
         timed = at != _NO_TIME
         hour = int(at.max()) // HOUR_US if timed.any() else 0
@@ -201,36 +215,37 @@ class TrafficCounts:
         self.duplicates += int((~first).sum())
 
         # A duplicate has no class, and from here on only rows with a class count.
-        code, batch = np.where(first, table["code"][route], -1), np.where(first, table["batch"][route], -1)
-        page = table["page"][route] == 1
+        code, batch = np.where(first, of.code, -1), np.where(first, of.batch, -1)
+        page = of.page == 1
         throttled = frame["throttled"].fill_null(False).to_numpy().copy()
         throttled &= first
         retry = self._repeats.of(frame, code, throttled, first, hour)
         retry &= ~page
         demand = ~retry & ~page & (code >= 0)
         lead = (batch >= 0) & (frame["op_number"].to_numpy() == 1)  # one row stands for its group transaction
-        self.headers += int((first & (table["header"][route] == 1)).sum())
+        self.headers += int((first & (of.header == 1)).sum())
 
         single = (code >= 0) & (batch < 0)
         entity = batch >= 0
         marks = (throttled, retry, page, at, timed)
         for classes, rows in ((code, single), (code, entity), (batch, lead)):
             self._count(classes[rows], [mark[rows] for mark in marks])
-        self._count_seconds(code, batch, table["table"][route], demand & timed, throttled, lead, single, at, timed)
+        self._count_seconds(code, batch, of.table, demand & timed, throttled, lead, single, at, timed)
         self._count_times(at[timed & first], int((first & ~timed).sum()))
         asked = demand & timed
         for busy in self._busy:
-            busy.add(frame, asked, code, table["table"][route], at // 1_000_000)
-        self._take_sample(frame, code, table["table"][route], demand, records)
-        self._count_keys(frame, table, route, demand)
+            busy.add(frame, asked, code, of.table, at // 1_000_000)
+        self._take_sample(frame, code, of.table, demand, records)
+        self._count_keys(frame["pk"], 2 * of.table + of.write, route, demand)
         grouped = entity & demand
         if grouped.any():
-            self._groups.add(frame, grouped, requests, table["table"][route], at // HOUR_US, hour)
+            self._groups.add(frame, grouped, requests, of.table, at // HOUR_US, hour)
 
     def _identities(self, frame: pl.DataFrame) -> tuple[Any, Any]:
         """Hashes of request ids, and of records: request id and operation number."""
-        requests = text_hashes(frame["request_id"])
-        nameless = (frame["request_id"].is_null() | (frame["request_id"] == "")).to_numpy()
+        texts = frame["request_id"]
+        requests = text_hashes(texts)
+        nameless = (texts.is_null() | (texts == "")).to_numpy()
         if nameless.any():
             requests[nameless] = mixed_words(
                 frame["ordinal"].to_numpy()[nameless].astype(np.uint64) ^ np.uint64(1 << 63)
@@ -253,21 +268,19 @@ class TrafficCounts:
             return
         throttled, retry, page, at, timed = marks
         n = len(self._tallies)
-        sums = {
-            "attempts": np.bincount(code, minlength=n),
-            "throttled": np.bincount(code[throttled], minlength=n),
-            "retries": np.bincount(code[retry], minlength=n),
-            "pages": np.bincount(code[page], minlength=n),
-        }
+        attempts, throttled, retries, pages = (
+            np.bincount(codes, minlength=n) for codes in (code, code[throttled], code[retry], code[page])
+        )
         lowest = np.full(n, _TIME_MAX_US)
         highest = np.full(n, -1)
         np.minimum.at(lowest, code[timed], at[timed])
         np.maximum.at(highest, code[timed], at[timed])
-        present = np.flatnonzero(sums["attempts"]).tolist()
-        for c in present:
+        for c in np.flatnonzero(attempts).tolist():
             tally = self._tallies[c]
-            for name, values in sums.items():
-                setattr(tally, name, getattr(tally, name) + int(values[c]))
+            tally.attempts += int(attempts[c])
+            tally.throttled += int(throttled[c])
+            tally.retries += int(retries[c])
+            tally.pages += int(pages[c])
             if highest[c] >= 0:
                 tally.first_us = int(lowest[c]) if tally.first_us is None else min(tally.first_us, int(lowest[c]))
                 tally.last_us = int(highest[c]) if tally.last_us is None else max(tally.last_us, int(highest[c]))
@@ -312,15 +325,15 @@ class TrafficCounts:
             )
         )
 
-    def _count_keys(self, frame: pl.DataFrame, table: Any, route: Any, demand: Any) -> None:
-        """PartitionKeys of reads and writes of each table."""
+    def _count_keys(self, keys: pl.Series, of: Any, route: Any, demand: Any) -> None:
+        """PartitionKeys of reads and writes of each table: twice its number, and one more for writes."""
         pinned = np.array([r.pk_equal for r in self._routes.all], dtype=bool)[route] & demand
         if not pinned.any():
             return
-        group = np.where(pinned, 2 * table["table"][route] + table["write"][route], -1)
+        group = np.where(pinned, of, -1)
         size = 2 * len(self._tables)
         present = np.flatnonzero(np.bincount(group + 1, minlength=size + 1)[1:]).tolist()
-        text = frame["pk"].alias("text")
+        text = keys.alias("text")
         if len(present) <= _GROUPS_APART:
             # Counting one column is many times as fast as grouping by two.
             parts = [

@@ -17,7 +17,7 @@ from urllib.parse import unquote, unquote_plus
 from pkadvisor.lazy import pl
 from pkadvisor.table.odata import normalise
 
-_HEAD = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*://\s*(?P<host>[^/?#]*))?(?P<path>/?[^?]*)(?:\?(?P<query>.*))?$", re.S)
+_HEAD = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*://\s*([^/?#]*))?(/?[^?]*)(?:\?(.*))?$", re.S)
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9]{2,62}$")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _LOCAL_HOST = re.compile(r"^(?:localhost|\[[0-9a-fA-F:]+\]|[0-9.]+|[^.:]+)(?::[0-9]+)?$")
@@ -119,8 +119,7 @@ def keys_of_address(urls: pl.Series) -> tuple[pl.Series, pl.Series]:
         raw = plain.str.extract(rf"[(,](?:%20|\s)*{name}={_QUOTED}")
         return decoded(raw).str.replace_all("''", "'", literal=True)
 
-    frame = pl.select(pk=key("PartitionKey"), rk=key("RowKey"))
-    return frame["pk"], frame["rk"]
+    return key("PartitionKey"), key("RowKey")
 
 
 def keys_are_encoded(keys: pl.DataFrame, others: pl.DataFrame, plain: pl.DataFrame) -> bool:
@@ -135,8 +134,8 @@ def keys_are_encoded(keys: pl.DataFrame, others: pl.DataFrame, plain: pl.DataFra
             and not plain.select(pl.any_horizontal(pl.all().str.contains(_NO_KEY)).any()).item()
         )
     both = keys.filter((pl.col("pk") != pl.col("address_pk")) | (pl.col("rk") != pl.col("address_rk")))
-    same = both["address_pk"].eq(decoded(both["pk"])) & both["address_rk"].eq(decoded(both["rk"]))
-    return bool(both.height and same.all())
+    pk, rk, address_pk, address_rk = both.select("pk", "rk", "address_pk", "address_rk").get_columns()
+    return bool(both.height and (address_pk.eq(decoded(pk)) & address_rk.eq(decoded(rk))).all())
 
 
 _ENCODED: Final = "^(?:[!$&-;=@-Z_a-z~]|%[0-9A-Fa-f]{2})*$"
@@ -162,17 +161,15 @@ def filters_of(urls: pl.Series) -> pl.Series:
         head=before(pl.col("u"), pl.col("place")), rest=after(pl.col("u"), pl.col("place") + len("filter="))
     )
     frame = frame.with_columns(end=pl.col("rest").str.find("&", literal=True))
-    frame = frame.select(
+    raw, plain = frame.select(
         raw=before(pl.col("rest"), pl.col("end")),
         plain=pl.col("head").str.ends_with("?$") | pl.col("head").str.ends_with("?%24"),
-    )
-    unclear = ~frame["plain"] & frame["raw"].is_not_null() | frame["raw"].str.contains("#", literal=True).fill_null(
-        False
-    )
+    ).get_columns()
+    unclear = ~plain & raw.is_not_null() | raw.str.contains("#", literal=True).fill_null(False)
     if unclear.any():
         column = spread(urls.filter(unclear).str.extract(FILTER_OPTION), unclear)
-        return pl.select(pl.when(unclear).then(column).otherwise(frame["raw"]))[:, 0]
-    return frame["raw"]
+        return pl.select(pl.when(unclear).then(column).otherwise(raw))[:, 0]
+    return raw
 
 
 def pk_of_filter(filters: pl.Series) -> pl.Series:
@@ -181,14 +178,16 @@ def pk_of_filter(filters: pl.Series) -> pl.Series:
     Quotes must be plain, see ``plain_quotes``.
     """
     halves = pl.col("f").str.splitn("'", 3).struct
-    frame = filters.to_frame("f").select(
-        "f",
-        pk=halves.field("field_1"),
-        usual=(halves.field("field_0") == "PartitionKey%20eq%20")
-        & ~halves.field("field_2").str.starts_with("'").fill_null(True),
+    pk, usual = (
+        filters.to_frame("f")
+        .select(
+            halves.field("field_1"),
+            usual=(halves.field("field_0") == "PartitionKey%20eq%20")
+            & ~halves.field("field_2").str.starts_with("'").fill_null(True),
+        )
+        .get_columns()
     )
-    unusual = (~frame["usual"] & frame["f"].is_not_null()).fill_null(False)
-    pk = frame["pk"]
+    unusual = (~usual & filters.is_not_null()).fill_null(False)
     if unusual.any():
         column = spread(filters.filter(unusual).str.extract(_PK_EQUAL), unusual)
         pk = pl.select(pl.when(unusual).then(column).otherwise(pk))[:, 0]
@@ -214,7 +213,7 @@ def forms_of_addresses(named: pl.Series) -> pl.Series:
         has_rk=pl.col("n").str.contains("RowKey=", literal=True),
     )
     has_pk = pl.lit(False)
-    if (~frame["pk_first"] & frame["has_rk"]).any():
+    if frame.select((~pl.col("pk_first") & pl.col("has_rk")).any()).item():
         has_pk = pl.col("n").str.contains("PartitionKey=", literal=True)
     with_rk = pl.when("pk_first").then(1).when(has_pk).then(3).otherwise(4)
     without = pl.when("pk_first").then(2).otherwise(4)
@@ -247,7 +246,7 @@ def url_queries(urls: pl.Series) -> pl.DataFrame:
             & ~last.fill_null("").str.contains("'", literal=True)
         ),
     )
-    usual = frame["usual"]
+    usual = frame.get_column("usual")
     kind = frame.select(first.hash(4) ^ second.hash(5) ^ last.hash(6))[:, 0]
     if not usual.all():
         others = plain.filter(~usual)
@@ -257,9 +256,9 @@ def url_queries(urls: pl.Series) -> pl.DataFrame:
         # The first quote of the URL is the one that opens the literal of a filter which begins with the PartitionKey.
         begins = first.str.ends_with("?$filter=PartitionKey%20eq%20") & pl.lit(filters).str.starts_with(_PK_BEGINS)
         whole = second.is_not_null() & ((second != "") | pl.col("p3").is_null()) & ~pk.str.contains("[&#]")
-        data_frame = frame.select(pk, sure=(begins & whole).fill_null(False))
-        pk_raw, unsure = data_frame["p1"], ~data_frame["sure"] & filters.is_not_null()
-        pks = decoded_literals(pl.select(pl.when(data_frame["sure"]).then(pk_raw))[:, 0])
+        raw, sure = frame.select(pk, sure=(begins & whole).fill_null(False)).get_columns()
+        unsure = ~sure & filters.is_not_null()
+        pks = decoded_literals(pl.select(pl.when(sure).then(raw))[:, 0])
         if unsure.any():
             others = spread(pk_of_filter(filters.filter(unsure)), unsure)
             pks = pl.select(pl.when(unsure).then(others).otherwise(pks))[:, 0]
@@ -301,11 +300,11 @@ class UrlShape:
         match = _HEAD.match(blank.strip())
         if match is None:
             return cls("other")
-        parts = [part for part in match["path"].split("/") if part]
-        options = _options(match["query"] or "")
+        host, path, query = match.groups()
+        parts = [part for part in path.split("/") if part]
+        options = _options(query or "")
         if not parts or "comp" in options or "restype" in options:
             return cls("definition")
-        host = match["host"]
         local = host is not None and _LOCAL_HOST.match(host) is not None
         account = _account(host) if host and not local else ""
         if len(parts) == 2 and (local or host is None):

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
 from pkadvisor.documents.analysis_table import AnalysisConflict, AnalysisTable
-from pkadvisor.report.html.place import Context, Missing, Places
+from pkadvisor.report.html.place import Context, Figure, Missing, Places
 
 SEVERITIES = ("broken", "at growth", "note")
 """From the worst; the page sorts by it."""
 MOODS = {"broken": "bad", "at growth": "warn", "note": ""}
+
+
+class _Finding(NamedTuple):
+    severity: str
+    design: str
+    code: str
+    message: str
+    measured: Figure | None = None
+    limit: Figure | None = None
+    unit: str = ""
+
+    @property
+    def mood(self) -> str:
+        return MOODS[self.severity]
 
 
 def findings(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
@@ -24,39 +38,17 @@ def findings_of(
     designs: Sequence[tuple[str, AnalysisScheme]], conflicts: list[dict[str, Any]], places: Places
 ) -> Context:
     """Broken constraints under each of some designs, the worst first."""
-    rows: list[dict[str, Any]] = []
+    rows: list[_Finding] = []
     for name, scheme in designs:
         for node in scheme.violations:
             severity = "at growth" if node.assumed_growth else "broken"
-            rows.append(
-                {
-                    "severity": severity,
-                    "design": name,
-                    "code": node.code,
-                    "message": node.message,
-                    "measured": places.known(node, "measured"),
-                    "limit": places.known(node, "limit"),
-                    "unit": node.unit,
-                }
-            )
-        for remark in scheme.remarks:
-            rows.append(
-                {
-                    "severity": "note",
-                    "design": name,
-                    "code": remark.code,
-                    "message": remark.message,
-                    "measured": None,
-                    "limit": None,
-                    "unit": "",
-                }
-            )
-    rows.sort(key=lambda row: SEVERITIES.index(row["severity"]))
-    for row in rows:
-        row["mood"] = MOODS[row["severity"]]
+            measured, limit = places.known(node, "measured"), places.known(node, "limit")
+            rows.append(_Finding(severity, name, node.code, node.message, measured, limit, node.unit))
+        rows += [_Finding("note", name, remark.code, remark.message) for remark in scheme.remarks]
+    rows.sort(key=lambda row: SEVERITIES.index(row.severity))
     if not rows and not conflicts:
         return Missing("There is no finding: no constraint is broken, and there is no note.")
-    counts = [(name, sum(row["severity"] == name for row in rows)) for name in SEVERITIES]
+    counts = [(name, sum(row.severity == name for row in rows)) for name in SEVERITIES]
     counted = [(f"{name}s" if name == "note" and count > 1 else name, count) for name, count in counts if count]
     return {"rows": rows, "counts": counted, "conflicts": conflicts}
 

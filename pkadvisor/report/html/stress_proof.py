@@ -126,8 +126,8 @@ def breaks(document: StressDocument, node: StressTable, places: Places) -> Conte
         return Missing("No design was run to its end.")
     return {
         "parts": parts,
-        "asked": any(part["limit"] for part in parts),
-        "tested": any(part["partition_test"] for part in parts),
+        "asked": any(design.limit for design in node.designs),
+        "tested": any(design.partition_test for design in node.designs),
     }
 
 

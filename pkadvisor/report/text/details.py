@@ -395,7 +395,7 @@ def _gap(gap: float | None) -> str:
         return "how far the best sets of index rows are is not known: a limit of the search was hit"
     if gap == 0:
         return "no better set of index rows by the sums of their parts"
-    return f"the sets of index rows are within {100 * gap:.2g} % of the best: a limit of the search was hit"
+    return f"the sets of index rows are within {percent(gap)} of the best: a limit of the search was hit"
 
 
 def _account(page: Page, result: AnalysisDocument) -> None:

@@ -6,7 +6,7 @@ import string
 
 from pkadvisor.documents.analysis_scheme import AnalysisIndexRow, AnalysisScheme
 from pkadvisor.documents.analysis_table import AnalysisTable
-from pkadvisor.numbers import amount, breaks
+from pkadvisor.numbers import amount, breaks, percent
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.escapes import fold
 from pkadvisor.report.summary.figures import first_break, term
@@ -114,4 +114,4 @@ def _unproved(table: AnalysisTable) -> str:
     looked = table.search
     if looked is None or looked.gap == 0:
         return ""
-    return ", gap unknown" if looked.gap is None else f", gap {100 * looked.gap:.2g} %"
+    return ", gap unknown" if looked.gap is None else f", gap {percent(looked.gap)}"

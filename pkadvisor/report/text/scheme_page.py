@@ -11,7 +11,7 @@ from pkadvisor.documents.explanation import (
     ExplanationSchemeKeys,
     ExplanationTogether,
 )
-from pkadvisor.numbers import amount, breaks, milliseconds, rate
+from pkadvisor.numbers import amount, breaks, milliseconds, percent, rate
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.summary.figures import FirstBreak, first_break
 from pkadvisor.report.summary.goals import SAME_LENGTH, goal_name, goal_unit
@@ -99,7 +99,7 @@ def difference(before: float, after: float) -> str:
     """From one positive number to another: in percent, or as a factor where it is two or more."""
     if after >= 2 * before:
         return f"{amount(after / before)} times as much"
-    return f"{100 * abs(after / before - 1):.2g} % {'more' if after > before else 'less'}"
+    return f"{percent(abs(after / before - 1))} {'more' if after > before else 'less'}"
 
 
 def _value(value: float | None) -> str:

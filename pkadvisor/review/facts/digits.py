@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.load.widths import lifetime_s, named_like_identifier
+from pkadvisor.design.load.widths import SPARE, named_like_identifier
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.facts import part_values
+from pkadvisor.review.facts.base import DAY_S, Fact
 from pkadvisor.review.facts.parts import part_of
-from pkadvisor.review.views import names
+from pkadvisor.review.views import key_loads, names, order
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
     declared_entities,
     digits_of_values,
     distinct_of,
+    inserted_mean_per_s,
     lasting_inserts_per_s,
     values_least,
 )
@@ -43,9 +45,18 @@ def digits_to_come(subject: Subject) -> float | None:
 
 
 def values(subject: Subject) -> float | None:
-    """The values that a padded number of the entities has at the least."""
+    """The values that a padded number of the entities comes to have at the least, by what is declared.
+
+    Declared values, or the entities to come that it alone tells apart.
+    """
+    return _enough(subject, _values)
+
+
+def _values(subject: Subject, young: bool) -> float | None:
     part, place = part_of(subject), subject.item
-    return values_least(part.properties[0], subject.view) if part.padded_width and place.key.row == 0 else None
+    if not part.padded_width or place.key.row:
+        return None
+    return values_least(part.properties[0], subject.view, young=young)
 
 
 def entities_to_come(subject: Subject) -> float | None:
@@ -58,6 +69,10 @@ def entities_to_come(subject: Subject) -> float | None:
     has a number itself and of which nobody says how many there are, such as the lines of an invoice, where it is
     declared how many values the number has, and behind a whole time, where it sorts only what comes at one moment.
     """
+    return _enough(subject, _entities)
+
+
+def _entities(subject: Subject, young: bool) -> float | None:
     part, view = part_of(subject), subject.view
     known = distinct_of(view)
     if not part.padded_width or not named_like_identifier(part.properties[0]) or part.properties[0] in known:
@@ -65,11 +80,28 @@ def entities_to_come(subject: Subject) -> float | None:
     place: KeyPart = subject.item
     if any(p.injective and _is_time(p, view) for p in place.key.parts[: place.position]):
         return None
-    held, rate = declared_entities(view), lasting_inserts_per_s(view)
-    total = (held or 0.0) + (0.0 if rate is None else rate * lifetime_s(view.workload))
     if any(name not in known and names.numbered(name, "") for name in _before(subject)):
         return None
-    return total / math.prod(known.get(name, 1) for name in _before(subject)) or None
+    return key_loads.entities_to_come(part.properties[0], _before(subject), view, young=young)
+
+
+def _enough(subject: Subject, count: Callable[[Subject, bool], float | None]) -> float | None:
+    """A count without inserts that may not last, where it is too large for the padding; else with them."""
+    lasting = count(subject, False)
+    return lasting if digits_of_values(lasting) > part_of(subject).padded_width else count(subject, True)
+
+
+def days_held(subject: Subject) -> float | None:
+    """Days of the declared inserts that the declared entities are, where only inserts that may not last fill a padding.
+
+    None where they are more than 30.
+    """
+    view, width_padded = subject.view, part_of(subject).padded_width
+    held, rate = declared_entities(view), inserted_mean_per_s(view)
+    if not width_padded or not held or not rate or lasting_inserts_per_s(view) is not None:
+        return None
+    lasting, young = (max(digits_of_values(c(subject, y)) for c in (_values, _entities)) for y in (False, True))
+    return held / rate / DAY_S if lasting <= width_padded < young else None
 
 
 def _is_time(part: Part, view: TableView) -> bool:
@@ -101,10 +133,29 @@ def _before(subject: Subject) -> tuple[str, ...]:
     return tuple(n for n in groups if n != own and types.get(n) is not EdmType.DATETIME and not names.year(n))
 
 
+def padded(subject: Subject) -> str | None:
+    """The part in a form that sorts: padded to its digits, or to those of its type, from the year down."""
+    part = part_of(subject)
+    if part.padded_width:
+        needed = max(digits_to_come(subject) or 0.0, part_values.digits(subject) or 0.0)
+        return f"{{{part.function}({part.properties[0]},{needed + SPARE:.0f})}}" if needed else None
+    form = order.sorted_form(part, subject.view)
+    return None if form is None else str(form)
+
+
+def padded_for_type(subject: Subject) -> str | None:
+    """The type of which that holds every number."""
+    name, edm = part_of(subject).plain_property, subject.view.types.get(part_of(subject).plain_property)
+    return str(edm) if name and edm in order.DIGITS and order.digits_known(name, subject.view) is None else None
+
+
 FACTS: tuple[Fact, ...] = (
     Fact("part.width", FactType.NUMBER, "digits", width),
+    Fact("part.padded", FactType.TEXT, "", padded),
+    Fact("part.padded_for_type", FactType.TEXT, "", padded_for_type),
     Fact("part.counts_within", FactType.TEXT, "", counts_within),
     Fact("part.values_least", FactType.NUMBER, "values", values, Basis.DERIVED),
     Fact("part.digits_to_come", FactType.NUMBER, "digits", digits_to_come, Basis.DERIVED),
+    Fact("part.days_held", FactType.NUMBER, "days", days_held, Basis.DERIVED),
     Fact("part.entities_to_come", FactType.NUMBER, "entities", entities_to_come, Basis.DERIVED),
 )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss
 from pkadvisor.design.keys.scheme import Key, isolating_lead, variable
 from pkadvisor.design.keys.transforms import FORBIDDEN, Context, EdmType, Part
 from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution, taken
 from pkadvisor.observe.workload import Basis, Operation
-from pkadvisor.review.facts import key_values, touching
+from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
+from pkadvisor.review.facts.parts import stands_alone
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most
-from pkadvisor.review.views.names import counter_of, moment_of_arrival, numbered, stands_for_entity, words
+from pkadvisor.review.views.names import moment_of_arrival, period
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -116,7 +116,7 @@ def hash_collisions(subject: Subject) -> float | None:
     possible, entities = keys_possible(subject), declared_entities(subject.view)
     if possible is None or entities is None or subject.view.has_data or subject.item.row:
         return None
-    parts = tuple(_variable(whole_key(subject)))
+    parts = tuple(variable_parts(whole_key(subject)))
     injective = tuple(part for part in parts if part.injective)
     named = {name for part in injective for name in part.properties}
     if all(part.hashing is None or set(part.properties) <= named for part in parts):
@@ -125,40 +125,8 @@ def hash_collisions(subject: Subject) -> float | None:
     return None if enough is None or enough >= entities else entities**2 / (2 * possible)
 
 
-def _variable(key: Key) -> Iterator[Part]:
+def variable_parts(key: Key) -> Iterator[Part]:
     yield from variable((*key.partition, *key.row))
-
-
-def merging(subject: Subject) -> str:
-    """The property of which the main RowKey keeps too little to tell entities apart, or empty.
-
-    Empty where there is none.
-
-    An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period, and
-    so is whoever names all that the key is made of, unless the time is that at which entities come.
-    """
-    view = subject.view
-    merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    operations = {c.operation for c in view.workload.classes}
-    addressed = Operation.INSERT not in operations and bool(operations & {Operation.UPSERT, Operation.UPDATE})
-    if merged is not None and not addressed and not _is_arrival(merged[0], view):
-        own = {*whole_key(subject).properties}
-        addressed = any(own <= conditions(c.filter).equal.keys() for c in view.workload.classes)
-    if merged is None or (addressed and view.types.get(merged[0]) is EdmType.DATETIME):
-        return ""
-    periods = {p.period.unit for p in _variable(whole_key(subject)) if p.period and p.properties == (merged[0],)}
-    if periods & {*words(merged[0])[-1:]}:
-        return ""  # a time that is named as a day is one
-    return merged[0]
-
-
-def merging_example(subject: Subject) -> str | None:
-    merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
-    return None if merged is None else f"'{merged[1].one[0]}' and '{merged[1].other[0]}' are both '{merged[1].text}'"
-
-
-def _merged(subject: Subject) -> tuple[str, Merged] | None:
-    return merged_by_loss(whole_key(subject), subject.view.types)
 
 
 def inserts_per_day(subject: Subject) -> float | None:
@@ -181,7 +149,7 @@ def asked_for_several(subject: Subject) -> tuple[str, ...]:
     if is_partition(subject) or is_index_row(subject):
         return ()
     key = whole_key(subject)
-    if not key.properties or any(p.assigned for p in _variable(key)):
+    if not key.properties or any(p.assigned for p in variable_parts(key)):
         return ()
     out = []
     for query in subject.view.workload.classes:
@@ -204,12 +172,12 @@ def finest_time(subject: Subject) -> Instant | None:
     """
     if is_partition(subject):
         return None
-    parts = tuple(_variable(whole_key(subject)))
+    parts = tuple(variable_parts(whole_key(subject)))
     times = [part for part in parts if _written_time(part, subject.view)]
     if not times or any(p.assigned or p.several for p in parts):
         return None
     (name,) = times[0].properties
-    if any(t.properties != (name,) for t in times) or not _is_arrival(name, subject.view):
+    if any(t.properties != (name,) for t in times) or not is_arrival(name, subject.view):
         return None
     if any(name in p.properties for p in parts if p not in times):
         return None
@@ -238,7 +206,7 @@ def _unit(part: Part) -> str:
     return next((unit for unit, most in finer.items() if digits <= most), "tick of 100 ns")
 
 
-def _is_arrival(name: str, view: TableView) -> bool:
+def is_arrival(name: str, view: TableView) -> bool:
     declared = view.section.declared
     kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
     arrival = (kind.arrival if kind else None) or (declared.arrival if declared else None)
@@ -293,13 +261,14 @@ def _shared_per_day(subject: Subject, groups: float, rate: float) -> float:
 
 def _without_date(subject: Subject) -> bool:
     """Whether all that a key holds of its time is the time of the day."""
-    times = [part for part in _variable(whole_key(subject)) if _written_time(part, subject.view)]
+    times = [part for part in variable_parts(whole_key(subject)) if _written_time(part, subject.view)]
     return bool(times) and all(part.rises_within for part in times)
 
 
 def collisions_spread(subject: Subject) -> float | None:
     """As ``collisions`` where nobody says how many groups share the rate: even if they are as many as ``groups_most``;
-    unknown where the data tells, and where an upsert is meant to find the row of its minute, hour or day."""
+    unknown where the data tells, where an upsert is meant to find the row of its minute, hour or day, and where the
+    time is named as such a period, of which an entity may be one."""
     time = finest_time(subject)
     rate = _rate_per_s(subject.view, *INSERTS)
     groups = groups_most(subject)
@@ -308,9 +277,17 @@ def collisions_spread(subject: Subject) -> float | None:
     beside = _beside(subject, time)
     if only_upserted(subject) and time.seconds > 1:
         return None
-    if any(part.injective and _told_by_itself(part, subject.view, alone=len(beside) < 2) for part in beside):
+    if SLOT_S.get(period(time.name), 0.0) >= time.seconds and rate / groups * time.seconds <= CERTAIN:
+        return None
+    if any(part.injective and stands_alone(part, subject.view, within=len(beside) > 1) for part in beside):
         return None
     return _shared_per_day(subject, groups, rate)
+
+
+def spread_share(subject: Subject) -> float | None:
+    """The same as a share of the entities that come."""
+    shared, rate = collisions_spread(subject), _rate_per_s(subject.view, *INSERTS)
+    return shared / (rate * DAY_S) if shared is not None and rate else None
 
 
 def groups_most(subject: Subject) -> float | None:
@@ -328,19 +305,8 @@ def beside_time(subject: Subject) -> str | None:
 
 
 def _beside(subject: Subject, time: Instant) -> tuple[Part, ...]:
-    parts = dict.fromkeys(_variable(whole_key(subject)))
+    parts = dict.fromkeys(variable_parts(whole_key(subject)))
     return tuple(part for part in parts if part.properties != (time.name,))
-
-
-def _told_by_itself(part: Part, view: TableView, *, alone: bool) -> bool:
-    """Whether a part may identify an entity by itself, or as a number among those of another part (``requestNo`` of a
-    merchant), as far as its name and type tell: nothing is said then."""
-    numbers = counter_of if alone else numbered
-    table = view.section.table
-    return any(
-        view.types.get(n) is EdmType.GUID or numbers(n, table) or n.lower() == "id" or stands_for_entity(n, table)
-        for n in part.properties
-    )
 
 
 def time_resolution(subject: Subject) -> str | None:
@@ -385,8 +351,6 @@ FACTS: tuple[Fact, ...] = (
     _truth("is_index_row", "Whether it is a key of an index row, not of the entity itself.", is_index_row),
     _truth("units_longest", "Whether the length is that of the longest key, and no mean.", units_longest),
     Fact("key.forbidden_characters", FactType.TEXTS, "", forbidden_characters, may_be_unknown=False),
-    Fact("key.merging", FactType.TEXT, "", merging, may_be_unknown=False),
-    _fact("merging_example", FactType.TEXT, "", "Two of its values with one key.", merging_example),
     _fact(
         "units",
         FactType.NUMBER,
@@ -425,6 +389,7 @@ FACTS: tuple[Fact, ...] = (
         collisions_spread,
         Basis.ASSUMED,
     ),
+    _fact("spread_share", FactType.NUMBER, "share", "The same as a share of the entities that come.", spread_share),
     _fact("groups_most", FactType.NUMBER, "values", "Values among which the rate may be spread.", groups_most),
     _fact("beside_time", FactType.TEXT, "", "The parts of the key beside its time.", beside_time),
     _fact(
@@ -437,5 +402,4 @@ FACTS: tuple[Fact, ...] = (
     _fact("isolation", FactType.TEXT, "", "The property that must lead every PartitionKey.", isolation),
     _fact("isolation_leads", FactType.BOOL, "", "Whether that property leads this PartitionKey.", isolation_leads),
     *key_values.FACTS,
-    *touching.FACTS,
 )

@@ -11,20 +11,20 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import (
     Context,
     EdmType,
-    Pad,
     Part,
-    Sortable,
-    Time,
 )
 from pkadvisor.design.load.widths import named_like_identifier
+from pkadvisor.design.rows.instants import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
-from pkadvisor.review.views import names, order
+from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import follows_clock
+from pkadvisor.review.views.key_loads import follows_clock, values_most
+from pkadvisor.review.views.order import row_if_sorted
 from pkadvisor.review.views.subjects import KeyPart, Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Parameter
 
 
@@ -92,28 +92,39 @@ def _bounds(name: str, subject: Subject) -> Iterator[str]:
                 yield str(bound.value)
 
 
-def padded(subject: Subject) -> str | None:
-    """The part in a form that sorts.
-
-    The part as it sorts: padded to the digits of its type, from the year down.
-    """
+def local_time(subject: Subject) -> bool:
+    """Whether it tells the hour, or less, of a time that is named as one of the clock on the wall."""
     part = part_of(subject)
-    if part.period is not None:
-        tokens = [t for t in ("yyyy", "MM", "dd", "HH", "mm", "ss") if t in part.period.format]
-        return f"{Time(part.period.property, ''.join(tokens))}" if tokens else None
-    name = part.plain_property
-    if not name:
-        return None
-    if subject.view.types.get(name) is EdmType.DOUBLE:
-        return str(Sortable(name))
-    width = order.digits_for(name, subject.view)
-    return None if width is None else str(Pad(name, width))
+    if len(part.properties) != 1 or part.hashing is not None or not names.local_time(part.properties[0]):
+        return False
+    (name,), types = part.properties, subject.view.types
+    is_time = types.get(name, EdmType.STRING) is EdmType.DATETIME or part.tells_time
+    if not is_time and not (types.get(name, EdmType.STRING) is EdmType.STRING and names.moment(name)):
+        return False
+    return part.period is None or SLOT_S[part.period.unit] < DAY_S
 
 
-def padded_for_type(subject: Subject) -> str | None:
-    """The type of which that holds every number."""
-    name, edm = part_of(subject).plain_property, subject.view.types.get(part_of(subject).plain_property)
-    return str(edm) if name and edm in order.DIGITS and order.digits_known(name, subject.view) is None else None
+def tells_apart(subject: Subject) -> bool:
+    """Whether nothing else tells the entities of its PartitionKey apart: no other part of the RowKey but those of a
+    declared number of values, and no id in the PartitionKey."""
+    place, view, own = subject.item, subject.view, part_of(subject).properties
+    if view.scheme is None:
+        return False
+    key = list(view.scheme.each_key())[place.key.row][0]
+    others = [p for p in variable(key.row) if p.properties != own]
+    beside = [p for p in variable(key.partition) if p.properties != own]
+    groups = all(p.hashing is not None or values_most(p, view) is not None for p in others)
+    return groups and not any(p.injective and stands_alone(p, view) for p in beside)
+
+
+def stands_alone(part: Part, view: TableView, *, within: bool = False) -> bool:
+    """Whether a part may identify an entity by itself, as far as its name and type tell; ``within``: or as a number
+    among those of another part (``requestNo`` of a merchant)."""
+    numbers, table = names.numbered if within else names.counter_of, view.section.table
+    return any(
+        view.types.get(n) is EdmType.GUID or numbers(n, table) or n.lower() == "id" or names.stands_for_entity(n, table)
+        for n in part.properties
+    )
 
 
 def calendar(subject: Subject) -> bool:
@@ -123,7 +134,8 @@ def calendar(subject: Subject) -> bool:
 
 
 def _through(subject: Subject) -> list[QueryClass]:
-    """The queries that are read through the row of the part's key and do not fix all of its properties.
+    """The queries that are read through the row of the part's key, or would be if its numbers and times sorted, and do
+    not fix all of the part's properties.
 
     A scan of the table is read in no order that a key could give; only its own leading part would make it a range.
     """
@@ -131,7 +143,9 @@ def _through(subject: Subject) -> list[QueryClass]:
     queries = []
     for query in subject.view.workload.classes:
         plan = subject.view.plan_of(query)
-        if query.operation is not Operation.QUERY or plan is None or plan.via != place.key.row:
+        if query.operation is not Operation.QUERY or plan is None:
+            continue
+        if place.key.row not in (plan.via, row_if_sorted(subject.view, query)):
             continue
         if str(plan.access) == "table scan" and not leads_partition(subject):
             continue
@@ -372,12 +386,12 @@ FACTS: tuple[Fact, ...] = (
     Fact("part.type", FactType.TEXT, "", type_),
     Fact("part.number_unpadded", FactType.BOOL, "", number_unpadded),
     _truth("time_unsorted", "Whether it is a time whose text does not run from the year down.", time_unsorted),
-    Fact("part.padded", FactType.TEXT, "", padded),
-    Fact("part.padded_for_type", FactType.TEXT, "", padded_for_type),
     _truth("calendar", "Whether it is named month, day, hour, minute or second.", calendar),
     Fact("part.asked_in_order", FactType.TEXTS, QUERY_NAMES, asked_in_order, may_be_unknown=False),
     Fact("part.scanned_for", FactType.TEXTS, QUERY_NAMES, scanned_for, may_be_unknown=False),
     Fact("part.left_open", FactType.BOOL, "", left_open),
+    _truth("local_time", "Whether it tells the hour of a time that is named as local.", local_time),
+    _truth("tells_apart", "Whether nothing else tells the entities of its PartitionKey apart.", tells_apart),
     _truth("login", "Whether it is an e-mail address or a login in the case in which it was typed.", login),
     _truth("free_text", "Whether it is text that people write, in the case in which it was typed.", free_text),
     _truth("unstable_hash", "Whether its property is named as a language's own hash.", unstable_hash),

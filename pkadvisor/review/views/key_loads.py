@@ -16,10 +16,12 @@ from pkadvisor.design.choice.sections import declared_values
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.keys.transforms.periods import tokens
+from pkadvisor.design.load.widths import lifetime_s, named_like_identifier
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import rows_beside, rows_written
 from pkadvisor.observe.design_file.declaration import ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP
-from pkadvisor.observe.workload import Operation, QueryClass, Rate
+from pkadvisor.observe.workload import GrowthOf, Operation, QueryClass, Rate
+from pkadvisor.review.views.names import counter_of, stands_for_entity
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -125,14 +127,44 @@ def distinct_of(view: TableView) -> dict[str, int]:
     return declared_values(view.section)
 
 
-def values_least(name: str, view: TableView) -> float | None:
-    """How many values a property of the main key has at the least: those that are declared, or the entities of one
-    value of everything else in both keys, which it alone tells apart; None where other parts may."""
+def values_least(name: str, view: TableView, *, young: bool = False) -> float | None:
+    """How many values a property of the main key comes to have at the least: those that are declared, or the entities
+    to come of one value of everything else in both keys, which it alone tells apart; None where other parts may.
+
+    ``young`` as of ``entities_to_come``.
+    """
     known = distinct_of(view)
-    others = {n for n in view.scheme.main.properties if n != name} if view.scheme is not None else {""}
-    alone = others <= known.keys() and view.scheme is not None and name in view.scheme.main.properties
-    least = (declared_entities(view) or 0.0) / math.prod(known[n] for n in others) if alone else 0.0
-    return max(float(known.get(name, 0)), least) or None
+    if view.scheme is None or name not in view.scheme.main.properties:
+        return float(known.get(name, 0)) or None
+    others = tuple(n for n in view.scheme.main.properties if n != name)
+    alone = entities_to_come(name, others, view, young=young) if known.keys() >= {*others} else None
+    return max(float(known.get(name, 0)), alone or 0.0) or None
+
+
+def entities_to_come(name: str, groups: tuple[str, ...], view: TableView, *, young: bool) -> float | None:
+    """Entities of each value of ``groups``, on average, that a number tells apart until the declared growth is over:
+    those held, which the growth multiplies, or those held and those inserted; None where neither is declared.
+
+    A group without a declared number of values counts as one. Inserts are not counted where a number may be given out
+    again, nor, unless ``young``, at a rate that would have brought all that is held within ``YOUNG_S``.
+    """
+    growth, known = view.workload.growth, distinct_of(view)
+    factor = 1.0 if growth is None or growth.of is GrowthOf.RATE else max(1.0, growth.factor)
+    held, many = declared_entities(view) or 0.0, float(math.prod(known.get(n, 1) for n in groups))
+    new_groups = factor if groups and growth is not None and growth.of is GrowthOf.NEW_KEYS else 1.0
+    rate = inserted_mean_per_s(view) if young else lasting_inserts_per_s(view)
+    if rate is None or not _given_out_once(name, view) or (groups and name in known):
+        rate = 0.0
+    to_come = max(held * factor, held + rate * lifetime_s(view.workload)) / new_groups
+    return max(held, to_come) / many or None
+
+
+def _given_out_once(name: str, view: TableView) -> bool:
+    """Whether a number stays that of one entity: nothing is deleted, or it is named as the number of an entity."""
+    deleted = any(c.operation is Operation.DELETE for c in view.workload.classes)
+    tables = [t for t in (view.section.table, view.section.kind) if t]
+    named = any(counter_of(name, table) or stands_for_entity(name, table) for table in tables)
+    return not (deleted or view.workload.retention_s) or named or named_like_identifier(name)
 
 
 def digits_of_values(count: float | None) -> int:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
@@ -83,7 +84,29 @@ _FREE_TEXT = _known(
     "beschreibung kommentar nachricht bemerkung titre commentaire titulo descripcion comentario"
 )
 _YEAR = _known("year jahr annee anno jaar yyyy")
+_UNITS = {
+    "year": _YEAR,
+    "month": _known("month monat mois mes mese"),
+    "week": _known("week woche semaine semana settimana"),
+    "day": _known("day tag jour dia giorno date datum night nacht nuit noche notte"),
+    "hour": _known("hour stunde heure hora ora"),
+    "minute": _known("minute"),
+    "second": _known("second sekunde"),
+}
+"""Last words of names, by the period that a value so named is."""
 _CALENDAR = _known("month day hour minute second monat tag stunde sekunde mois jour heure mes dia hora mese giorno ora")
+_MOMENTS = _known(
+    "at time timestamp datetime ts start starts started begin begins began beginning end ends ended moment instant "
+    "arrival departure checkin checkout appointment kickoff takeoff landing zeit zeitpunkt uhrzeit startzeit endzeit "
+    "beginn anfang abfahrt ankunft abflug debut depart arrivee inicio inizio salida llegada"
+)
+"""Last words of names of times of the day."""
+_WALL = _known("localtime localdatetime wallclock walltime lokalzeit ortszeit")
+_LOCAL = _WALL | _known("local lokal locale mez mesz cet cest edt pdt")
+"""Words of names of times that follow the clock on the wall, forward in spring and back in autumn."""
+_ZONES = (_LOCAL - _WALL) | _known("utc gmt tz")
+_SPANS = _known("period window bucket slot interval span frame shift season quarter batch billing fiscal")
+"""Words of names of times that begin or end a period, of which there is one entity."""
 _COUNTERS = _known(
     "id seq sequence sequenceno sequencenumber serial serialno autoid identity rowid rownumber rownum "
     "autonumber counter number no nr"
@@ -197,6 +220,26 @@ def calendar(name: str) -> bool:
     """Whether values so named are months, days, hours, minutes or seconds: ordered numbers of one or two digits."""
     parts = words(name)
     return bool(parts) and parts[-1] in _CALENDAR
+
+
+def period(name: str) -> str:
+    """The unit (year … second) of which a time so named is one period, such as day for ``visit_date``; else empty."""
+    last = words(name)[-1:]
+    return next((unit for unit, known in _UNITS.items() if last and last[0] in known), "")
+
+
+def moment(name: str) -> bool:
+    """Whether a time so named is that of a clock and no period: ``startLocal``, ``departs_at``; not ``slotStart``."""
+    parts = tuple(word for word in _bare(name) if word not in _ZONES)
+    before = _ends(parts, _MOMENTS | _WALL)
+    return before is not None and not {*before} & (_SPANS | frozenset().union(*_UNITS.values()))
+
+
+def local_time(name: str) -> bool:
+    """Whether a time so named is that of the clock on the wall: ``start_local``; not ``localTimeUtc``."""
+    parts = words(name)
+    said = {*parts} | {"".join(pair) for pair in pairwise(parts)}
+    return bool(said & _LOCAL) and not said & {"utc", "gmt"} and not period(name)
 
 
 def counter_of(name: str, table: str) -> bool:

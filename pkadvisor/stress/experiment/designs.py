@@ -177,18 +177,16 @@ def _of_result(
         _check_rates(bench, section)
         priced = tuple(estimate(scheme, bench) for _, scheme in schemes)
         given.append(GivenKeys(section, bench, priced, of_table=len(priced) - 1))
-    together_with, account = together(given, [section for section, _ in sections if section.data is None], limits)
+    without_data = [section for section, _ in sections if section.data is None]
+    advised, account = together(given, without_data, limits)
+    in_use, _ = together([replace(mine, of_table=0) for mine in given], without_data, limits)
     out = []
-    for (section, dataset), schemes, mine, together_group in zip(able, stored, given, together_with, strict=True):
-        labelled = [
-            _PricedScheme(
-                label,
-                cost,
-                bench,
-                _refused(cost, account, ()) if cost is together_group.schemes[-1][0] else _refused(cost),
-            )
-            for (label, _), (cost, bench) in zip(schemes, together_group.schemes, strict=True)
-        ]
+    for (section, dataset), schemes, mine, after, before in zip(able, stored, given, advised, in_use, strict=True):
+        labelled = []
+        for n, (label, _) in enumerate(schemes):
+            cost, bench = (before if label == CURRENT else after).schemes[n]
+            refused = _refused(cost, account) if n == mine.of_table else _refused(cost)
+            labelled.append(_PricedScheme(label, cost, bench, refused))
         out.append(_table(section, dataset, limits, labelled, mine.bench))
     return out
 
@@ -234,7 +232,8 @@ def _of_judged(
     costs, priced = {estimate.scheme.text: estimate for _, estimate in schemes}, []
     for label, scheme in distinct([(label, estimate.scheme) for label, estimate in schemes]):
         estimate = costs[scheme.text]
-        bench = bench_beside(judged.bench, estimate, answer.account, table_name(section))
+        account = answer.account_in_use if estimate is advice.current else answer.account
+        bench = bench_beside(judged.bench, estimate, account, table_name(section))
         advised = scheme.text == advice.recommended.scheme.text
         refused = _refused(estimate, answer.account, together) if advised else _refused(estimate)
         priced.append(_PricedScheme(label, estimate, bench, refused))

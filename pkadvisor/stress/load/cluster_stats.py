@@ -33,15 +33,11 @@ def clusters() -> Mapping[str, ClusterStats]:
     """All clusters by name, in the order of their numbers."""
     lines = resource("rules", "loads", "twitter-clusters.csv").read_text(encoding="utf-8").splitlines()
     out = {}
-    for row in csv.DictReader(line for line in lines if not line.startswith("#")):
-        pairs = [operation.split(":") for operation in row["operations"].split()]
-        kqps = _number(row["kqps"])
-        out[row["cluster"]] = ClusterStats(
-            row["cluster"],
-            None if kqps is None else kqps * 1000,
-            _number(row["zipf"]),
-            {name: float(share) for name, share in pairs},
-        )
+    _, *rows = csv.reader(line for line in lines if not line.startswith("#"))
+    for name, thousands_per_s, zipf, operations, *_ in rows:
+        per_s = None if (rate := _number(thousands_per_s)) is None else rate * 1000
+        shares = {kind: float(share) for kind, _, share in (each.partition(":") for each in operations.split())}
+        out[name] = ClusterStats(name, per_s, _number(zipf), shares)
     return out
 
 

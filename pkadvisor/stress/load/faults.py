@@ -9,7 +9,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.units import UnitError, parse_duration
 
 SECOND_NS = 1_000_000_000
-_SHAPE = re.compile(r"(?P<kind>[a-z-]+)(?::(?P<server>[^@:]+))?@(?P<at>[^+]+)(?:\+(?P<away>.+))?")
+_SHAPE = re.compile(r"([a-z-]+)(?::([^@:]+))?@([^+]+)(?:\+(.+))?")
 _FIX = "write server-down@4m, server-down@4m+2m (back after two minutes) or server-down:server-1@90s"
 
 
@@ -34,13 +34,13 @@ def parse_fault(text: str) -> ServerDown:
     """A fault as ``--fault`` names it: ``server-down[:SERVER]@TIME[+TIME]``. UsageError."""
     match = _SHAPE.fullmatch(text.strip())
     where = f"--fault {text!r}"
-    if match is None or match["kind"] != "server-down":
-        kind = match["kind"] if match is not None else ""
+    kind, server, at, away = ("", "", "", "") if match is None else match.groups()
+    if kind != "server-down":
         what = f"no fault is called {kind!r}" if kind else "a fault is what happens, @, and when"
         raise UsageError(what, where=where, fix=_FIX)
-    at_ns = _duration_ns(match["at"], where, zero=True)
-    back_ns = None if match["away"] is None else at_ns + _duration_ns(match["away"], where)
-    return ServerDown(at_ns, back_ns, match["server"] or "")
+    at_ns = _duration_ns(at, where, zero=True)
+    back_ns = None if away is None else at_ns + _duration_ns(away, where)
+    return ServerDown(at_ns, back_ns, server or "")
 
 
 def _duration_ns(text: str, where: str, *, zero: bool = False) -> int:

@@ -46,8 +46,8 @@ _FORMS: Final = (
     "ramp:0.5x-2x/4",
 )
 _FACTOR = re.compile(r"x?([0-9][0-9_]*(?:\.[0-9]+)?)x?")
-_FLASH = re.compile(r"(?P<factor>[^@]+)@(?P<at>[^+]+)(?:\+(?P<length>.+))?")
-_RAMP = re.compile(r"(?P<low>[^/-]+)-(?P<high>[^/-]+)(?:/(?P<steps>[0-9]{1,4}))?")
+_FLASH = re.compile(r"([^@]+)@([^+]+)(?:\+(.+))?")
+_RAMP = re.compile(r"([^/-]+)-([^/-]+)(?:/([0-9]{1,4}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +157,15 @@ def _part(part: str, text: str) -> tuple[str, Callable[[LoadSpec], LoadSpec]]:
         bursts = _bursts(rest.strip(), text)
         return "how arrivals scatter", lambda spec: replace(spec, process=bursts)
     if word == "flash" and (match := _FLASH.fullmatch(rest.strip())):
-        length = None if match["length"] is None else _duration_ns(match["length"], text)
-        flash = Flash(_factor(match["factor"].strip(), text), _moment_ns(match["at"], text), length)
+        higher, at, length = match.groups()
+        length_ns = None if length is None else _duration_ns(length, text)
+        flash = Flash(_factor(higher.strip(), text), _moment_ns(at, text), length_ns)
         return "a flash crowd", lambda spec: replace(spec, flashes=(*spec.flashes, flash))
     if word == "ramp" and (match := _RAMP.fullmatch(rest.strip())):
-        steps = 10 if match["steps"] is None else int(match["steps"])
-        if steps < 2:
+        low, high, steps = match.groups(default="10")
+        if int(steps) < 2:
             raise _wrong(f"'{part}' has less than two steps", text)
-        ramp = Ramp(_factor(match["low"].strip(), text), _factor(match["high"].strip(), text), steps)
+        ramp = Ramp(_factor(low.strip(), text), _factor(high.strip(), text), int(steps))
         return "a ramp", lambda spec: replace(spec, ramp=ramp)
     for form in _FORMS:
         if ":" in form and form.startswith(word + ":"):

@@ -84,8 +84,8 @@ class ReplayLoad:
         if not timed:
             what = f"no request of {traffic.name} in the log has a time"
             raise UsageError(what, where="--load", fix="use --load mean, or a log with times")
-        first = min(int(s["at_us"][0]) for _, _, s in timed) if start_us is None else start_us
-        last = max(int(s["at_us"][-1]) for _, _, s in timed)
+        first = min(int(s.item(0, "at_us")) for _, _, s in timed) if start_us is None else start_us
+        last = max(int(s.item(-1, "at_us")) for _, _, s in timed)
         duration = max(1, int((last - first + resolution_us) * 1000 / speed)) if duration_ns is None else duration_ns
         instances = {d.query.name: len(d.instances) for d in bench.demands}
         absent = [
@@ -157,8 +157,8 @@ def _moments(
     traffic: ClassTraffic, name: str, first_us: int, *, resolution_us: int, speed: float, seed: int
 ) -> tuple[Ints, Ints]:
     """The rows of the sample that have a time, in the order of their times, and these in ns since the run begins."""
-    ticks = traffic.sample["at_us"].to_numpy()
-    rows = np.flatnonzero(traffic.sample["at_us"].is_not_null().to_numpy())
+    times = traffic.sample.get_column("at_us")
+    ticks, rows = times.to_numpy(), np.flatnonzero(times.is_not_null().to_numpy())
     rows = rows[np.argsort(ticks[rows], kind="stable")]
     since = (ticks[rows].astype(np.int64) - first_us).astype(np.float64)
     if resolution_us > 1:

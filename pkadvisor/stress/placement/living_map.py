@@ -20,7 +20,7 @@ from functools import partial
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.balancer import PPM, Balancer, Merge, Move, Policy, Split
+from pkadvisor.engine.partition.balancer import PPM, Balancer, MergeRanges, MoveRange, Policy, SplitRange
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import Ints, np
 from pkadvisor.stress.load.faults import ServerDown
@@ -141,15 +141,15 @@ class LivingMap:
         events: list[MapEvent] = []
         for action in self._policy.decide(now_ns, loads, self._alive()):
             match action:
-                case Split():
+                case SplitRange():
                     events += self._split(now_ns, capacity, action)
-                case Merge():
+                case MergeRanges():
                     events += self._merge(now_ns, capacity, action)
-                case Move():
+                case MoveRange():
                     events.append(self._move(now_ns, capacity, action))
         return events
 
-    def _split(self, now_ns: int, capacity: Capacity, action: Split) -> list[MapEvent]:
+    def _split(self, now_ns: int, capacity: Capacity, action: SplitRange) -> list[MapEvent]:
         place = self._found(action.number)
         hosted = self._hosted[place]
         if action.reason == "load":
@@ -166,13 +166,13 @@ class LivingMap:
         self._replace(now_ns, capacity, (hosted,), ((hosted.low, at, left), (at, hosted.high, right)))
         return [event]
 
-    def _merge(self, now_ns: int, capacity: Capacity, action: Merge) -> list[MapEvent]:
+    def _merge(self, now_ns: int, capacity: Capacity, action: MergeRanges) -> list[MapEvent]:
         place = self._found(action.left)
         left, right = self._hosted[place : place + 2]
         assert right.number == action.right, "neighbours merge"
         events = []
         if left.server != right.server:
-            events.append(self._move(now_ns, capacity, Move(right.number, left.server)))
+            events.append(self._move(now_ns, capacity, MoveRange(right.number, left.server)))
             right = self._hosted[place + 1]
         requests, away_ns = left.requests + right.requests, self._options.move_ns if events else 0
         share_ppm = self._share_ppm(requests)
@@ -198,7 +198,7 @@ class LivingMap:
         capacity.succeed(*numbers)
         self._policy.replaced(now_ns, *numbers)
 
-    def _move(self, now_ns: int, capacity: Capacity, action: Move) -> MapEvent:
+    def _move(self, now_ns: int, capacity: Capacity, action: MoveRange) -> MapEvent:
         hosted = self._hosted[self._found(action.number)]
         giver_ppm = self._share_ppm(*(each.requests for each in self._hosted if each.server == hosted.server))
         self._load(now_ns, hosted, action.server)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from pkadvisor.observe.workload import QueryClass
-from pkadvisor.table.edm import Literal
+from pkadvisor.table.edm import TypedValue
 from pkadvisor.table.filters import entity_number
 from pkadvisor.table.odata import parameters
 
@@ -26,10 +26,12 @@ def parameters_asked(query: QueryClass) -> tuple[AskedValue, ...]:
     )
 
 
-def values_asked(asked: tuple[AskedValue, ...], drawn: Callable[[int], Mapping[str, Literal]]) -> dict[str, Literal]:
+def values_asked(
+    asked: tuple[AskedValue, ...], drawn: Callable[[int], Mapping[str, TypedValue]]
+) -> dict[str, TypedValue]:
     """The values of drawn entities that fill the parameters of a query: ``drawn(0)`` is the one whose values it asks
     for, and ``{x.or3}`` of a design is the ``x`` of ``drawn(2)``. A log has a value of its own for ``{x.or3}``."""
-    first, out = drawn(0), dict[str, Literal]()
+    first, out = drawn(0), dict[str, TypedValue]()
     for name, plain, number in asked:
         row, name_in_row = (first, name) if number == 1 or name in first else (drawn(number - 1), plain)
         if name_in_row in row:

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pkadvisor.design.keys.scheme import Key as KeyTemplate
-from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Part, PeriodPart
 from pkadvisor.design.load.keyfacts import typed_values
@@ -24,8 +23,8 @@ from pkadvisor.design.rows.fronts import RISING_SHARE
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
 from pkadvisor.stress.requests.rows import Placed, Properties, pointer, rows_of
-from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
-from pkadvisor.table.store import Key
+from pkadvisor.table.edm import TICKS_MAX, EdmType, TypedValue
+from pkadvisor.table.store import EntityKey
 
 SERIALS = (EdmType.STRING, EdmType.INT32, EdmType.INT64, EdmType.GUID)
 """Types of which there are always new values."""
@@ -118,13 +117,13 @@ class FreshEntities:
         placed = rows_of(self._scheme, made, self._types, own)
         return tuple(self._apart(placed, own))
 
-    def _made(self, properties: Properties, request: int, own: int, attempt: int, at_ns: int) -> dict[str, Literal]:
+    def _made(self, properties: Properties, request: int, own: int, attempt: int, at_ns: int) -> dict[str, TypedValue]:
         out = dict(properties)
         if self.arrival is not None:
             number = request if self.arrival in self._common else own
             grain = MS_TICKS * (SECOND if self._tries > 1 else 1)
             ticks = self.moment(at_ns) + (number * self._tries + attempt) % grain
-            out[self.arrival] = Literal(EdmType.DATETIME, ticks)
+            out[self.arrival] = TypedValue(EdmType.DATETIME, ticks)
         if self.serial is not None:
             number = request if self.serial in self._common else own
             like = self._newest or out.get(self.serial)
@@ -133,9 +132,9 @@ class FreshEntities:
 
     def _apart(self, placed: Iterator[Placed], own: int) -> Iterator[Placed]:
         """The rows, those that nothing tells apart with a number behind their RowKeys."""
-        main: Key | None = None
+        main: EntityKey | None = None
         for (via, key, properties), row in ((p, self._index_rows[p.via]) for p in placed):
-            distinct = Key(key.partition_key, f"{key.row_key}x{own:010d}") if self._suffixed[via] else key
+            distinct = EntityKey(key.partition_key, f"{key.row_key}x{own:010d}") if self._suffixed[via] else key
             main = main or distinct
             yield Placed(via, distinct, pointer(main) if row is not None and row.copy == "pointer" else properties)
 
@@ -144,7 +143,7 @@ def _values(properties: Properties) -> dict[str, str | int | float | bool | byte
     return {name: literal.value for name, literal in properties.items()}
 
 
-def _tells(key: KeyTemplate, names: Collection[str | None]) -> bool:
+def _tells(key: Key, names: Collection[str | None]) -> bool:
     """Whether a key differs wherever one of some properties does, or is numbered by the application."""
     return any(
         part.assigned or (part.injective and set(part.properties) & set(names)) for part in (*key.partition, *key.row)
@@ -180,7 +179,7 @@ def _serial(scheme: KeyScheme, population: Population, arrival: str | None, grou
     return None
 
 
-def _newest(serial: str | None, scheme: KeyScheme, population: Population) -> Literal | None:
+def _newest(serial: str | None, scheme: KeyScheme, population: Population) -> TypedValue | None:
     """The greatest text of a serial of the main PartitionKey, where texts rise with the arrivals; None elsewhere."""
     if serial is None or population.types.get(serial, EdmType.STRING) is not EdmType.STRING:
         return None
@@ -193,22 +192,22 @@ def _newest(serial: str | None, scheme: KeyScheme, population: Population) -> Li
     if float((codes == np.maximum.accumulate(codes)).mean()) < RISING_SHARE:
         return None
     newest = typed_values(population, int(order[int(codes.argmax())])).get(serial)
-    return None if newest is None else Literal(EdmType.STRING, newest.value)
+    return None if newest is None else TypedValue(EdmType.STRING, newest.value)
 
 
-def _next(like: Literal | None, edm: EdmType, number: int) -> Literal:
+def _next(like: TypedValue | None, edm: EdmType, number: int) -> TypedValue:
     """A value that nobody has, of a size that does not depend on the number."""
     match edm:
         case EdmType.INT32:
-            return Literal(edm, INT32_FIRST + number % INT32_ROOM)
+            return TypedValue(edm, INT32_FIRST + number % INT32_ROOM)
         case EdmType.INT64:
-            return Literal(edm, INT64_FIRST + number)
+            return TypedValue(edm, INT64_FIRST + number)
         case EdmType.GUID:
             digits = f"{number:032x}"
-            return Literal(edm, "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))
+            return TypedValue(edm, "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))
         case _:
             before = "" if like is None else str(like.value)
-            return Literal(edm, f"{before}x{number:012d}")
+            return TypedValue(edm, f"{before}x{number:012d}")
 
 
 def ends_of(name: str, entities: Sequence[Properties]) -> tuple[int, int]:
@@ -217,7 +216,7 @@ def ends_of(name: str, entities: Sequence[Properties]) -> tuple[int, int]:
     return (min(values), max(values)) if values else (0, 0)
 
 
-def start_after(population: Population, entities: Sequence[Mapping[str, Literal]]) -> int:
+def start_after(population: Population, entities: Sequence[Mapping[str, TypedValue]]) -> int:
     """When a run begins where nobody says so: with the second after the newest entity, in ticks."""
     second = SECOND * MS_TICKS
     name = population.arrival

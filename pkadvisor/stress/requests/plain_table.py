@@ -21,15 +21,15 @@ from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.lazy import Bools, Ints, np
 from pkadvisor.limits import Limits
 from pkadvisor.table.accounting import ANSWER_BYTES, entity_bytes, property_bytes, utf16_units, value_length
-from pkadvisor.table.edm import KEYS, EdmType, Literal, utf16_key
+from pkadvisor.table.edm import KEYS, EdmType, TypedValue, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, conjuncts, parse_filter
 from pkadvisor.table.store import (
     Delete,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
-    Key,
     Merge,
     Operation,
     Outcome,
@@ -113,7 +113,7 @@ class PlainTable:
         """What the keys of a partition begin with."""
         return b"%b%b\0" % (self._prefix, row_keys.encode_part(partition_key))
 
-    def key(self, key: Key) -> bytes:
+    def key(self, key: EntityKey) -> bytes:
         """The place of a row."""
         return self.partition(key.partition_key) + row_keys.encode_part(key.row_key)
 
@@ -286,7 +286,7 @@ class PlainTable:
 
     def _compared(self, tree: Comparison, where: slice) -> Bools:
         constant = tree.operand
-        assert isinstance(constant, Literal), "parameters are bound before a filter is sent"
+        assert isinstance(constant, TypedValue), "parameters are bound before a filter is sent"
         column = self._column(tree.property, constant.type)
         if column is None:
             return np.zeros(where.stop - where.start, dtype=bool)
@@ -336,7 +336,7 @@ def _by_range(condition: Filter, one_partition: bool) -> bool:
     """Whether the key range of a filter says all that a condition says (``compiled_filter.key_range``)."""
     if not isinstance(condition, Comparison) or condition.operator is Operator.NE:
         return False
-    if not isinstance(condition.operand, Literal) or condition.operand.type is not EdmType.STRING:
+    if not isinstance(condition.operand, TypedValue) or condition.operand.type is not EdmType.STRING:
         return False
     return condition.property == "PartitionKey" or (condition.property == "RowKey" and one_partition)
 
@@ -347,7 +347,7 @@ def _names_partition(condition: Filter) -> bool:
         isinstance(condition, Comparison)
         and condition.property == "PartitionKey"
         and condition.operator is Operator.EQ
-        and isinstance(condition.operand, Literal)
+        and isinstance(condition.operand, TypedValue)
         and condition.operand.type is EdmType.STRING
     )
 

@@ -17,8 +17,8 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.requests import TARGET_KEYS, Request, ReturnedRow, admits, keys_of, requests
 from pkadvisor.stress.requests.rows import Properties
-from pkadvisor.table.edm import EdmType, Literal
-from pkadvisor.table.store import Entity, Get, Key, Operation, Outcome, Query
+from pkadvisor.table.edm import EdmType, TypedValue
+from pkadvisor.table.store import Entity, EntityKey, Get, Operation, Outcome, Query
 
 PAGE_ENTITIES = 1000
 """``$top`` is at most this (Query timeout and pagination)."""
@@ -107,22 +107,22 @@ class Reader:
         return entities
 
     def _first(self, request: Request) -> Operation:
-        return Get(self.table, Key(*request.point)) if request.point is not None else self._query(request, 0, "")
+        return Get(self.table, EntityKey(*request.point)) if request.point is not None else self._query(request, 0, "")
 
     def _query(self, request: Request, got: int, continuation: str) -> Query:
         top = None if request.top is None else min(request.top - got, PAGE_ENTITIES)
         return Query(self.table, request.filter, (), top, continuation)
 
-    def _asked_for(self, keys: Sequence[Key]) -> Found:
+    def _asked_for(self, keys: Sequence[EntityKey]) -> Found:
         """The entities under some keys, asked for one by one."""
         if not keys:
             return []
         outcomes = yield tuple(Get(self.table, key) for key in dict.fromkeys(keys))
         return [entity for outcome in outcomes for entity in outcome.entities]
 
-    def _entity_key(self, copy: Entity) -> Key:
+    def _entity_key(self, copy: Entity) -> EntityKey:
         """The key of the entity whose copy this is, from its properties."""
-        return Key(*keys_of(self.scheme.main, properties_of(copy), self.types)[0])
+        return EntityKey(*keys_of(self.scheme.main, properties_of(copy), self.types)[0])
 
     def _admits(self, entity: Entity, values: Properties) -> bool:
         literals = properties_of(entity)
@@ -135,13 +135,13 @@ class Reader:
         return admits(plan, self.scheme, ReturnedRow(*entity.key, literals), values, self.types)
 
 
-def properties_of(entity: Entity) -> dict[str, Literal]:
+def properties_of(entity: Entity) -> dict[str, TypedValue]:
     """The properties of a row as filters see them."""
-    return {name: Literal(p.type, p.value) for name, p in entity.properties.items()}
+    return {name: TypedValue(p.type, p.value) for name, p in entity.properties.items()}
 
 
-def target_of(row: Entity) -> Key | None:
+def target_of(row: Entity) -> EntityKey | None:
     """The key that a pointer names; None for rows of other kinds, which name none."""
     named = [row.properties.get(name) for name in TARGET_KEYS]
     values = [str(part.value) for part in named if part is not None]
-    return Key(*values) if len(values) == len(TARGET_KEYS) else None
+    return EntityKey(*values) if len(values) == len(TARGET_KEYS) else None

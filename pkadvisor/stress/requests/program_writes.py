@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.stress.requests.rows import Placed, Properties, as_stored, is_written, rows_of
-from pkadvisor.table.edm import EdmType, Literal, Value
+from pkadvisor.table.edm import EdmType, TypedValue, Value
 from pkadvisor.table.store import (
     Delete,
     Entity,
+    EntityKey,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     Merge,
     Operation,
     Update,
@@ -54,7 +54,7 @@ class Changes:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_place", place_numbers(self.scheme))
 
-    def delete(self, key: Key, properties: Properties, etag: str = "*") -> Sent:
+    def delete(self, key: EntityKey, properties: Properties, etag: str = "*") -> Sent:
         """Removes an entity with its index rows."""
         here: list[Write] = [Delete(self.table, key, etag)]
         away: dict[tuple[int, str], list[Write]] = {}
@@ -62,7 +62,7 @@ class Changes:
             self._among(here, away, key, placed).append(Delete(self.table, placed.key))
         return Sent((grouped(here),), tuple(map(grouped, away.values())))
 
-    def upsert(self, key: Key, properties: Properties) -> Sent:
+    def upsert(self, key: EntityKey, properties: Properties) -> Sent:
         """Puts an entity in place of whatever was there."""
         here: list[Write] = [InsertOrReplace(self.table, Entity(key, as_stored(properties)))]
         away: dict[tuple[int, str], list[Write]] = {}
@@ -71,7 +71,7 @@ class Changes:
             self._among(here, away, key, placed).append(write)
         return Sent((grouped(here),), tuple(map(grouped, away.values())))
 
-    def update(self, key: Key, old: Properties, new: Properties, etag: str = "*", *, whole: bool) -> Sent:
+    def update(self, key: EntityKey, old: Properties, new: Properties, etag: str = "*", *, whole: bool) -> Sent:
         """Changes an entity; a changed key is a delete and an insert. ``whole``: the caller has read all of it, and
         else ``old`` holds what it knows."""
         scheme, sets = self.scheme, set(self.sets)
@@ -93,7 +93,9 @@ class Changes:
             here.setdefault(key.partition_key, []).append(write)
         for via in self.touched:
             keys = [placed.key for placed in after.get(via, ())]
-            writes: list[tuple[Key, Write]] = [(k, Delete(self.table, k)) for k in before.get(via, ()) if k not in keys]
+            writes: list[tuple[EntityKey, Write]] = [
+                (k, Delete(self.table, k)) for k in before.get(via, ()) if k not in keys
+            ]
             for placed in after.get(via, ()):
                 row = scheme.index_rows[via - 1]
                 if is_written(row, new):
@@ -110,7 +112,7 @@ class Changes:
         return Sent(tuple(map(grouped, here.values())), tuple(map(grouped, away.values())))
 
     def _among(
-        self, here: list[Write], away: dict[tuple[int, str], list[Write]], main: Key, placed: Placed
+        self, here: list[Write], away: dict[tuple[int, str], list[Write]], main: EntityKey, placed: Placed
     ) -> list[Write]:
         """The writes of one group that the write of an index row belongs to."""
         place, partition = self._place[placed.via], placed.key.partition_key
@@ -118,14 +120,14 @@ class Changes:
             return here
         return away.setdefault((place, partition), [])
 
-    def _index_rows(self, main: Key, properties: Properties) -> Iterable[Placed]:
+    def _index_rows(self, main: EntityKey, properties: Properties) -> Iterable[Placed]:
         """The index rows that a change touches, as they are."""
         for placed in rows_of(self.scheme, properties, self.types):
             if placed.via in self.touched and is_written(self.scheme.index_rows[placed.via - 1], properties):
                 yield placed
 
-    def _keys(self, main: Key, properties: Properties) -> dict[int, list[Key]]:
-        out: dict[int, list[Key]] = {}
+    def _keys(self, main: EntityKey, properties: Properties) -> dict[int, list[EntityKey]]:
+        out: dict[int, list[EntityKey]] = {}
         for placed in self._index_rows(main, properties):
             out.setdefault(placed.via, []).append(placed.key)
         return out
@@ -200,7 +202,7 @@ def grouped(writes: Sequence[Write]) -> Operation:
 
 def changed_together(changes: Sequence[Sent]) -> Sent:
     """Changes of several entities, those of one partition in as few groups as there may be; a row once in a group."""
-    here: dict[str, list[dict[Key, Write]]] = {}
+    here: dict[str, list[dict[EntityKey, Write]]] = {}
     for operation in (operation for each in changes for operation in each.first):
         for write in operation.writes if isinstance(operation, Group) else (operation,):
             assert isinstance(write, Insert | Update | Merge | InsertOrReplace | InsertOrMerge | Delete)
@@ -220,14 +222,14 @@ class OtherValues:
     """
 
     def __init__(self, entities: Sequence[Properties], names: Sequence[str]) -> None:
-        self._pairs: dict[str, dict[Value, Literal]] = {}
+        self._pairs: dict[str, dict[Value, TypedValue]] = {}
         for name in names:
             by_value = {p.value: p for e in entities if (p := e.get(name)) is not None}
-            by_size: dict[tuple[str, int], list[Literal]] = {}
+            by_size: dict[tuple[str, int], list[TypedValue]] = {}
             for literal in by_value.values():
                 size = len(str(literal.value))
                 by_size.setdefault((literal.type, size), []).append(literal)
-            pairs: dict[Value, Literal] = {}
+            pairs: dict[Value, TypedValue] = {}
             for alike in by_size.values():
                 alike.sort(key=lambda p: p.value)
                 for at, literal in enumerate(alike):
@@ -236,7 +238,7 @@ class OtherValues:
                         pairs[literal.value] = alike[partner]
             self._pairs[name] = pairs
 
-    def changed(self, properties: Properties, names: Sequence[str]) -> dict[str, Literal]:
+    def changed(self, properties: Properties, names: Sequence[str]) -> dict[str, TypedValue]:
         """The properties with other values for some of them; those that are missing stay so."""
         out = dict(properties)
         for name in names:
@@ -245,24 +247,24 @@ class OtherValues:
         return out
 
 
-def _unlike(old: Literal) -> Literal:
+def _unlike(old: TypedValue) -> TypedValue:
     """A value of the type that differs, where the data has no other of its size."""
     value = old.value
     match old.type:
         case EdmType.BOOLEAN:
-            return Literal(old.type, not value)
+            return TypedValue(old.type, not value)
         case EdmType.STRING:
             text = str(value)
-            return Literal(old.type, text[:-1] + ("y" if text.endswith("x") else "x") if text else "x")
+            return TypedValue(old.type, text[:-1] + ("y" if text.endswith("x") else "x") if text else "x")
         case EdmType.BINARY:
             assert isinstance(value, bytes)
-            return Literal(old.type, value[:-1] + (b"y" if value.endswith(b"x") else b"x"))
+            return TypedValue(old.type, value[:-1] + (b"y" if value.endswith(b"x") else b"x"))
         case EdmType.GUID:
             text = str(value)
-            return Literal(old.type, text[:-1] + ("1" if text.endswith("0") else "0"))
+            return TypedValue(old.type, text[:-1] + ("1" if text.endswith("0") else "0"))
         case EdmType.DOUBLE:
             assert isinstance(value, float)
-            return Literal(old.type, -value if value else 1.0)
+            return TypedValue(old.type, -value if value else 1.0)
         case _:
             assert isinstance(value, int)
-            return Literal(old.type, value ^ 1)
+            return TypedValue(old.type, value ^ 1)

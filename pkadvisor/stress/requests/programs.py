@@ -34,8 +34,8 @@ from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, sta
 from pkadvisor.stress.requests.program_reads import Reader, Stages, in_rounds, properties_of, target_of
 from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, changed_together, inserted
 from pkadvisor.stress.requests.rows import Placed, Properties, entities_of, rows_of, stored_entities
-from pkadvisor.table.edm import Literal
-from pkadvisor.table.store import Entity, Key
+from pkadvisor.table.edm import TypedValue
+from pkadvisor.table.store import Entity, EntityKey
 
 __all__ = ["ATTEMPTS_MAX", "Programs", "entities_of"]
 
@@ -81,7 +81,7 @@ class Programs:
         self,
         bench: Bench,
         scheme: KeyScheme,
-        entities: Sequence[Mapping[str, Literal]],
+        entities: Sequence[Mapping[str, TypedValue]],
         *,
         table: str,
         seed: int = 0,
@@ -101,7 +101,7 @@ class Programs:
         self.classes = tuple(c.demand.query.name for c in self._classes)
         self.instances = tuple(len(c.demand.instances) for c in self._classes)
         self._ends: dict[str, tuple[int, int]] = {}
-        self._filler: dict[int, dict[str, Literal]] = {}
+        self._filler: dict[int, dict[str, TypedValue]] = {}
 
     # -- the table -----------------------------------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ class Programs:
     def _logged(self, row: int) -> Properties:
         if row not in self._filler:
             literals = typed_values(self.bench.population, row)
-            self._filler[row] = {n: Literal(v.type, v.value) for n, v in literals.items()}
+            self._filler[row] = {n: TypedValue(v.type, v.value) for n, v in literals.items()}
         return self._filler[row]
 
     def _insert(self, request_class: _Class, how: _Inserting, instance: int, request: int, at_ns: int) -> Stages:
@@ -294,7 +294,9 @@ class Programs:
         values = values_asked(request_class.asked, lambda _: asked)
         (request,) = requests(replace(plan, rest=()), request_class.demand.conditions, values, self.types)
         assert request.point is not None
-        return self._changed(request_class, changes, Key(*request.point), self._fixed(request_class, values), asked)
+        return self._changed(
+            request_class, changes, EntityKey(*request.point), self._fixed(request_class, values), asked
+        )
 
     def _fixed(self, request_class: _Class, values: Properties) -> Properties:
         """The properties of the entity that the equalities of a filter tell."""
@@ -305,7 +307,7 @@ class Programs:
         self,
         request_class: _Class,
         changes: Changes,
-        key: Key,
+        key: EntityKey,
         known: Properties,
         drawn: Properties,
         etag: str = "*",
@@ -324,7 +326,7 @@ class Programs:
             case _:
                 return changes.upsert(key, drawn)
 
-    def _main_key(self, properties: Properties) -> Key:
+    def _main_key(self, properties: Properties) -> EntityKey:
         return next(iter(rows_of(self.scheme, properties, self.types))).key
 
     @cached_property

@@ -164,7 +164,7 @@ def sdk() -> Backoff:
     return Backoff("sdk", (0, 1600 * _MS, 3200 * _MS), 0, 120 * _SECOND, also=(408, 429))
 
 
-_TIMES = re.compile(r"(?P<delay>.+?)(?:\s*x\s*(?P<tries>[0-9]{1,3}))?")
+_TIMES = re.compile(r"(.+?)(?:\s*x\s*([0-9]{1,3}))?")
 
 
 def policy_of(text: str, seed: int = 0) -> Backoff:
@@ -173,18 +173,18 @@ def policy_of(text: str, seed: int = 0) -> Backoff:
     name = name.strip().lower()
     if name == "fixed" and colon:
         match = _TIMES.fullmatch(rest.strip())
-        tries = int(match["tries"] or 3) if match else 0
-        if match is None or not 1 <= tries <= TRIES_MAX:
+        delay, tries = match.groups(default="3") if match else ("", "0")
+        if not 1 <= int(tries) <= TRIES_MAX:
             raise UsageError(
                 f"'{text}' is not a retry policy", where="--retry", fix="write fixed:500ms or fixed:500msx5"
             )
         try:
-            delay_ns = round(parse_duration(match["delay"]) * _SECOND)
+            delay_ns = round(parse_duration(delay) * _SECOND)
         except UnitError as error:
             raise UsageError(f"{error.what} in '{text}'", where="--retry", fix=error.fix) from None
         if delay_ns > _DELAY_MAX:
             raise UsageError(f"'{text}' waits longer than 73 minutes", where="--retry", fix="write fixed:1s")
-        return fixed(delay_ns, tries)
+        return fixed(delay_ns, int(tries))
     if not colon:
         if name == "none":
             return no_retry()

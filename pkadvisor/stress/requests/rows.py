@@ -18,10 +18,10 @@ from pkadvisor.design.plan.requests import TARGET_KEYS, keys_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.errors import UsageError
-from pkadvisor.table.edm import SYSTEM_PROPERTIES, TICKS_STORED_MIN, EdmType, Literal
-from pkadvisor.table.store import Entity, Key, Property
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, TICKS_STORED_MIN, EdmType, TypedValue
+from pkadvisor.table.store import Entity, EntityKey, Property
 
-Properties = Mapping[str, Literal]
+Properties = Mapping[str, TypedValue]
 """The properties of an entity that are present, by name."""
 Stored = tuple[str, str, Properties]
 
@@ -30,7 +30,7 @@ class Placed(NamedTuple):
     """One row of an entity: under which key of the scheme (0 is the main one), where, and what stands there."""
 
     via: int
-    key: Key
+    key: EntityKey
     properties: Properties
 
 
@@ -57,7 +57,7 @@ def layout(scheme: KeyScheme, entities: Sequence[Properties], types: Mapping[str
     return RowLayout(scheme, tuple(rows), owner)
 
 
-def shared(key: Key, scheme: KeyScheme) -> UsageError:
+def shared(key: EntityKey, scheme: KeyScheme) -> UsageError:
     """The error where two rows have one key: a store would keep one of them."""
     return UsageError(
         f"two rows share the key '{key.partition_key}' | '{key.row_key}'",
@@ -70,21 +70,21 @@ def rows_of(
     scheme: KeyScheme, properties: Properties, types: Mapping[str, EdmType], number: int = 0
 ) -> Iterator[Placed]:
     """The rows of one entity, the main row first; ``number`` is what ``seq`` writes."""
-    main: Key | None = None
+    main: EntityKey | None = None
     for via, (key, row) in enumerate(scheme.each_key()):
         stored = properties
         if row is not None and row.copy == "pointer":
             assert main is not None
             stored = pointer(main)
         for place in keys_of(key, properties, types, number):
-            stored_key = Key(*place)
+            stored_key = EntityKey(*place)
             main = main or stored_key
             yield Placed(via, stored_key, stored)
 
 
-def pointer(target: Key) -> Properties:
+def pointer(target: EntityKey) -> Properties:
     """What a pointer row holds: the key of the main row."""
-    return {n: Literal(EdmType.STRING, part) for n, part in zip(TARGET_KEYS, target, strict=True)}
+    return {n: TypedValue(EdmType.STRING, part) for n, part in zip(TARGET_KEYS, target, strict=True)}
 
 
 def is_written(row: IndexRow | None, properties: Properties) -> bool:
@@ -109,18 +109,18 @@ def sequence_numbers(scheme: KeyScheme, entities: Sequence[Properties], types: M
 
 def entities_of(population: Population) -> tuple[Properties, ...]:
     """The data rows of a population as entities, in their order; missing values are absent."""
-    columns: list[tuple[str, list[Literal | None]]] = []
+    columns: list[tuple[str, list[TypedValue | None]]] = []
     for name, edm in population.types.items():
         if population.has(name):
-            made: dict[object, Literal] = {}
-            column: list[Literal | None] = []
+            made: dict[object, TypedValue] = {}
+            column: list[TypedValue | None] = []
             for value in population.frame.get_column(name)[: population.rows].to_list():
                 if value is None:
                     column.append(None)
                     continue
                 literal = made.get(value)
                 if literal is None:
-                    literal = Literal(edm, python_value(value, edm) if edm is EdmType.DATETIME else value)
+                    literal = TypedValue(edm, python_value(value, edm) if edm is EdmType.DATETIME else value)
                     if value != 0 or edm is not EdmType.DOUBLE:  # -0.0 equals 0.0 and is another value
                         made[value] = literal
                 column.append(literal)
@@ -139,7 +139,7 @@ def as_stored(properties: Properties) -> dict[str, Property]:
     }
 
 
-def _too_early(value: Literal) -> bool:
+def _too_early(value: TypedValue) -> bool:
     """Whether a value is a time before the first DateTime of the service, such as the year 1."""
     return value.type is EdmType.DATETIME and isinstance(value.value, int) and value.value < TICKS_STORED_MIN
 
@@ -173,9 +173,9 @@ class KeyTexts:
         if not self._plain:
             yield from rows_of(self._scheme, properties, self._types, number)
             return
-        main: Key | None = None
+        main: EntityKey | None = None
         for via, ((_, row), (partition, key)) in enumerate(zip(self._scheme.each_key(), self._made, strict=True)):
-            row_key = Key(_text(partition, properties), _text(key, properties))
+            row_key = EntityKey(_text(partition, properties), _text(key, properties))
             main = main or row_key
             is_pointer = row is not None and row.copy == "pointer"
             yield Placed(via, row_key, pointer(main) if is_pointer else properties)
@@ -203,7 +203,7 @@ def stored_entities(
     """(number of the entity, key of the scheme, row) of every row that a table holds; UsageError as ``layout``."""
     texts, index_rows = KeyTexts(scheme, types), [row for _, row in scheme.each_key()]
     numbers = sequence_numbers(scheme, entities, types)
-    taken: set[Key] = set()
+    taken: set[EntityKey] = set()
     for number, properties in enumerate(entities):
         whole = as_stored(properties)
         for via, key, held in texts.rows_of(properties, numbers[number]):

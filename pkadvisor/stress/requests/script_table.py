@@ -29,7 +29,7 @@ from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts, Stage
 from pkadvisor.stress.requests.steps import ranked
 from pkadvisor.stress.requests.table_scale import AS_IT_IS, ClassScale, scales
 from pkadvisor.table.accounting import ANSWER_BYTES
-from pkadvisor.table.store import Get, Key, Query
+from pkadvisor.table.store import EntityKey, Get, Query
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Runs programs on a plain table and writes down what they sent, for the rows at hand or for the whole table.
@@ -103,7 +103,7 @@ class ScriptRecorder:
     def _answered(self, request: Request, factors: tuple[float, float]) -> Notes:
         """The pages of one request, or its point read."""
         if request.point is not None:
-            _, asked = self.table.answer(Get(self.programs.table, Key(*request.point)))
+            _, asked = self.table.answer(Get(self.programs.table, EntityKey(*request.point)))
             return (((Noted(asked),),),)
         if factors != AS_IT_IS and request.top is None:
             return self._chain([self.table.scan(request.filter, request.conditions)], factors)

@@ -13,7 +13,7 @@ from pkadvisor.engine.tables.table_rules import TableError
 from pkadvisor.stress.requests.plain_table import ACCOUNT, Asked, boundary
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Step
 from pkadvisor.table.accounting import entity_bytes
-from pkadvisor.table.store import Delete, Get, Group, Key, Operation, Outcome, Query, Write
+from pkadvisor.table.store import Delete, EntityKey, Get, Group, Operation, Outcome, Query, Write
 
 
 def step_of(operation: Operation, outcome: Outcome, space: KeySpace) -> Step:
@@ -60,7 +60,7 @@ def _beginning(partition_key: str) -> bytes:
     return row_keys.encode_part(partition_key) + b"\0"
 
 
-def _place(prefix: bytes, key: Key) -> bytes:
+def _place(prefix: bytes, key: EntityKey) -> bytes:
     return prefix + _beginning(key.partition_key) + row_keys.encode_part(key.row_key)
 
 

@@ -42,9 +42,7 @@ def sampled(bench: Bench) -> Bench:
         token=known.token,
         zoneless=known.zoneless,
     )
-    for what in ("dependencies", "half rules"):  # the other kinds of the table have their say in them
-        if what in known.memo:
-            population.memo[what] = known.memo[what]
+    population.rules = known.rules  # the other kinds of the table have their say in them
     places = {
         d.query.name: (int(d.instances[0]), int(d.instances[-1]) + 1)
         for d in bench.demands

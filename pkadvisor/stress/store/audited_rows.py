@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sortedcontainers import SortedKeyList
 
-from pkadvisor.table.edm import KEYS, EdmType, Literal, utf16_key
+from pkadvisor.table.edm import KEYS, EdmType, TypedValue, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, conjuncts, parse_filter, properties
-from pkadvisor.table.store import Entity, Key, Property
+from pkadvisor.table.store import Entity, EntityKey, Property
 
 Properties: TypeAlias = Mapping[str, Property]
 Place: TypeAlias = tuple[bytes, bytes]
-Truth: TypeAlias = Callable[[Key, Properties], bool]
+Truth: TypeAlias = Callable[[EntityKey, Properties], bool]
 
 
 class Version(NamedTuple):
@@ -40,7 +40,7 @@ class AuditedRow:
     ``writing`` writes of it are under way; ``overlapped`` where they were several at once.
     """
 
-    key: Key
+    key: EntityKey
     place: Place
     possible: Possible = ABSENT
     touched: int = 0
@@ -60,7 +60,7 @@ class WantedRow:
     low: Place
     high: Place | None
 
-    def holds(self, key: Key, version: Version) -> bool:
+    def holds(self, key: EntityKey, version: Version) -> bool:
         """Whether a version satisfies the filter."""
         return self.truth is None or self.truth(key, version.properties)
 
@@ -69,13 +69,13 @@ class AuditedRows:
     """The rows of one table, by key and in key order."""
 
     def __init__(self) -> None:
-        self._by_key: dict[Key, AuditedRow] = {}
+        self._by_key: dict[EntityKey, AuditedRow] = {}
         self._ordered: SortedKeyList = SortedKeyList(key=_place_of)
 
     def __iter__(self) -> Iterator[AuditedRow]:
         return iter(self._ordered)
 
-    def row(self, key: Key) -> AuditedRow:
+    def row(self, key: EntityKey) -> AuditedRow:
         """The row of a key; made where it is new."""
         row = self._by_key.get(key)
         if row is None:
@@ -147,7 +147,7 @@ def _compared(tree: Filter, name: str) -> Iterator[tuple[Operator, bytes]]:
     for part in conjuncts(tree):
         if not isinstance(part, Comparison) or part.property != name or part.operator is Operator.NE:
             continue
-        if isinstance(part.operand, Literal) and part.operand.type is EdmType.STRING:
+        if isinstance(part.operand, TypedValue) and part.operand.type is EdmType.STRING:
             yield part.operator, utf16_key(str(part.operand.value))
 
 
@@ -182,7 +182,7 @@ _COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
 
 def _comparison(tree: Comparison) -> Truth:
     constant, name, compare = tree.operand, tree.property, _COMPARE[tree.operator]
-    assert isinstance(constant, Literal), "parameters are bound before a filter is sent"
+    assert isinstance(constant, TypedValue), "parameters are bound before a filter is sent"
     edm, value = constant.type, constant.value
     ordered = isinstance(value, str) and tree.operator not in (Operator.EQ, Operator.NE)
     against: Any = utf16_key(value) if ordered and isinstance(value, str) else value
@@ -194,7 +194,7 @@ def _comparison(tree: Comparison) -> Truth:
             return lambda key, row: compare(utf16_key(key[at]), against)
         return lambda key, row: compare(key[at], against)
 
-    def holds(key: Key, of_row: Properties) -> bool:
+    def holds(key: EntityKey, of_row: Properties) -> bool:
         actual = of_row.get(name)
         if actual is None or actual[0] is not edm:
             return False

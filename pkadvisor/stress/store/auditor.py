@@ -29,12 +29,12 @@ from pkadvisor.table.store import (
     Delete,
     DeleteTable,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     ListTables,
     Merge,
     Operation,
@@ -52,7 +52,7 @@ class _Chain:
     """Pages of one query so far: the change count at its beginning, what it brought."""
 
     begun: int
-    keys: list[Key] = field(default_factory=list)
+    keys: list[EntityKey] = field(default_factory=list)
 
 
 class AuditTicket(NamedTuple):
@@ -257,7 +257,7 @@ class Auditor:
             rows = self._tables[table] = AuditedRows()
         return rows
 
-    def _row(self, table: str, key: Key) -> AuditedRow:
+    def _row(self, table: str, key: EntityKey) -> AuditedRow:
         return self._rows(table).row(key)
 
     def _wrong(self, what: str) -> None:
@@ -274,7 +274,7 @@ def _writes(operation: Operation) -> tuple[Write, ...]:
     return ()
 
 
-def _key(write: Write) -> Key:
+def _key(write: Write) -> EntityKey:
     return write.key if isinstance(write, Delete) else write.entity.key
 
 

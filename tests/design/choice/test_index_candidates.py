@@ -230,3 +230,12 @@ def test_a_number_that_outgrows_the_padding_of_keys_in_use_has_room_in_a_new_row
     assert telling("{pad(size,2)}") == {needed}
     assert telling("{pad(size,12)}") == {"{pad(size,12)}"}
     assert telling("{sortable(size)}") == {"{sortable(size)}"}
+
+
+def test_what_another_class_bounds_may_lead_a_row() -> None:
+    """A log names the parts of a key by their names: one row answers the update and the range over devices as well."""
+    update = query("change", "id eq '{id}' and device eq '{device}'", operation=Operation.UPDATE, sets=["size"])
+    devices = query("devices", "device ge '{device}' and device lt 'd99' and size gt 90")
+    ground = KeyGround(bench_of(events(), update, devices))
+    rows = index_rows(parse_key("{ticks(at)}", "{size}"), ground.bench.demands[0], ground)
+    assert {"ID:{id}_{device}", "DEVICE:{device}_{id}"} <= {str(row.key).split(" | ")[0] for row in rows}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pkadvisor.design.choice.readings import readings, with_readings
+from pkadvisor.design.choice.judge import readings, with_readings
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.cost.entity_rates import entity_breaks, entity_rates
 from pkadvisor.design.cost.upkeep import erasure, largest_bytes, retention

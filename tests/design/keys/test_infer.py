@@ -386,6 +386,18 @@ def test_a_column_that_differs_here_and_there_lends_its_name_and_is_told() -> No
     assert str(kind.key) == "{race} | {r1}"
 
 
+def test_a_copy_in_lower_case_is_no_part_of_the_key_however_few_differ() -> None:
+    import polars as pl
+
+    cities = ["Ost" if i == 7 else ("west", "north", "south")[i % 3] for i in range(300)]
+    frame = table(
+        "{city}", "{id}", {"city": cities, "id": list(range(300))}, {"city": EdmType.STRING, "id": EdmType.INT32}
+    )
+    (kind,) = infer_keys(frame.drop("city").with_columns(low=pl.Series([c.lower() for c in cities]))).kinds
+    assert str(kind.key) == "{p1} | {id}"
+    assert kind.notes == ()
+
+
 def test_a_hash_of_a_piece_of_the_key_needs_no_column() -> None:
     keys = [(f"{bucket(d, 16):02d}", f"{d}_{i}") for i in range(60) for d in (f"dev{i * 7 % 41}x",)]
     inference = infer_keys(keys)

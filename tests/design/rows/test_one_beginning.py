@@ -18,7 +18,7 @@ from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged.one_beginning import beginnings_asked, beginnings_named
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.odata import Literal, Parameter
+from pkadvisor.table.odata import Parameter, TypedValue
 from tests.design.support import bench_of, population_of, query
 
 TEXTS = ["".join(t) for n in range(4) for t in product("abc", repeat=n)]
@@ -34,7 +34,7 @@ def test_all_texts_of_a_range_have_the_characters_that_it_fixes(inclusive: bool)
         frame = pl.DataFrame({"x" + LOW: [low], "x" + HIGH: [high]})
         bound = Range(Parameter("x" + LOW), True, Parameter("x" + HIGH), inclusive)
         count = beginnings_asked(frame, {"x": bound}).get("x", 0)
-        constants = Range(Literal(EdmType.STRING, low), True, Literal(EdmType.STRING, high), inclusive)
+        constants = Range(TypedValue(EdmType.STRING, low), True, TypedValue(EdmType.STRING, high), inclusive)
         assert beginnings_named({"x": constants}).get("x", "") == low[:count]
         assert len({t[:count] for t in inside}) == 1 and all(len(t) >= count for t in inside), (low, high)
         if high and len(high) == len(low) and high[:-1] == low[:-1] and ord(high[-1]) == ord(low[-1]) + 1:

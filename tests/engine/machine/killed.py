@@ -21,7 +21,17 @@ from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_directory
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.store import CreateTable, Delete, Entity, Group, Insert, InsertOrReplace, Key, Operation, Property
+from pkadvisor.table.store import (
+    CreateTable,
+    Delete,
+    Entity,
+    EntityKey,
+    Group,
+    Insert,
+    InsertOrReplace,
+    Operation,
+    Property,
+)
 
 TABLE = "killed"
 HOT_ROWS = 4
@@ -52,7 +62,7 @@ def value_of(turn: int, number: int) -> int:
 def entity(partition: str, row: str, value: int) -> Entity:
     """A row whose text follows from its value."""
     return Entity(
-        Key(partition, row), {"v": Property(EdmType.INT64, value), "t": Property(EdmType.STRING, text_of(value))}
+        EntityKey(partition, row), {"v": Property(EdmType.INT64, value), "t": Property(EdmType.STRING, text_of(value))}
     )
 
 
@@ -92,7 +102,7 @@ def operation(turn: int, step: Step) -> Operation:
             writes = (Insert(TABLE, entity(f"g{turn}-{step.number:06}", f"{i:02}", value)) for i in range(step.about))
             return Group(tuple(writes))
         case _:
-            return Delete(TABLE, Key(f"p{turn}", f"{step.about:06}"))
+            return Delete(TABLE, EntityKey(f"p{turn}", f"{step.about:06}"))
 
 
 def work(store: EmbeddedStore, turn: int, say: Callable[[str], None]) -> None:

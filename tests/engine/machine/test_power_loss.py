@@ -18,7 +18,7 @@ from pkadvisor.engine.worlds.durability import EVERY_MS_MAX, durability_of
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.machine_disk import MachineDisk, MachineFile
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.store import CreateTable, Entity, Insert, Key, Property, Query
+from pkadvisor.table.store import CreateTable, Entity, EntityKey, Insert, Property, Query
 from tests.engine.world.test_idle import until
 from tests.tiers import sizes
 
@@ -122,7 +122,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
 
 
 def insert(store: EmbeddedStore, row: int) -> None:
-    entity = Entity(Key("p", f"{row:06}"), {"v": Property(EdmType.STRING, f"{row}" * 30)})
+    entity = Entity(EntityKey("p", f"{row:06}"), {"v": Property(EdmType.STRING, f"{row}" * 30)})
     assert store.execute(Insert("tab", entity)).ok
 
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
-from pkadvisor.engine.partition.balancer import Action, Merge, Move, Split
+from pkadvisor.engine.partition.balancer import Action, MergeRanges, MoveRange, SplitRange
 from pkadvisor.engine.stamp import LOCKS, Layout, Stamp
 from pkadvisor.engine.worlds.faults import ClockFaults, DiskFaults, NetworkFaults
 from pkadvisor.engine.worlds.simulator import Simulator
@@ -115,12 +115,12 @@ def _order(world: Simulator, stamp: Stamp, chance: Random) -> None:
         return
     place = chance.randrange(len(found.entries))
     number = found.entries[place].number
-    action: Action = Split(number, "size")
+    action: Action = SplitRange(number, "size")
     kind = chance.randrange(3)
     if kind == 1:
-        action = Move(number, chance.choice(stamp.layout.server_names()))
+        action = MoveRange(number, chance.choice(stamp.layout.server_names()))
     elif kind == 2 and place + 1 < len(found.entries):
-        action = Merge(number, found.entries[place + 1].number)
+        action = MergeRanges(number, found.entries[place + 1].number)
     world.spawn(quietly(world.call("", leader, "map", "order", action)))
 
 

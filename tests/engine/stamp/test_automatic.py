@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
-from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.partition.balancer import MergeRanges, MoveRange, SplitRange
 from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
 from tests.engine.stamp.stamps import SMALL, built, get, put
@@ -100,7 +100,7 @@ def test_p10_a_hand_over_takes_no_longer_than_the_options_say() -> None:
                 longest_ns = max(longest_ns, world.now_ns() - began_ns)
                 await world.sleep(50 * MS)
 
-        async def order(action: Split | Merge | Move) -> None:
+        async def order(action: SplitRange | MergeRanges | MoveRange) -> None:
             leader = stamp.leader()
             assert leader is not None and await leader.order(action)
             await world.sleep(5 * SECOND)
@@ -110,11 +110,11 @@ def test_p10_a_hand_over_takes_no_longer_than_the_options_say() -> None:
         world.run_until(world.now_ns() + SECOND)
         for turn in range(2):
             (entry,) = stamp.map().entries  # type: ignore[union-attr]
-            world.run(order(Move(entry.number, f"server-{1 - turn % 2}")), limit_ns=60 * SECOND)
-            world.run(order(Split(entry.number, "size")), limit_ns=60 * SECOND)
+            world.run(order(MoveRange(entry.number, f"server-{1 - turn % 2}")), limit_ns=60 * SECOND)
+            world.run(order(SplitRange(entry.number, "size")), limit_ns=60 * SECOND)
             left, right = stamp.map().entries  # type: ignore[union-attr]
-            world.run(order(Move(right.number, f"server-{turn % 2}")), limit_ns=60 * SECOND)
-            world.run(order(Merge(left.number, right.number)), limit_ns=60 * SECOND)
+            world.run(order(MoveRange(right.number, f"server-{turn % 2}")), limit_ns=60 * SECOND)
+            world.run(order(MergeRanges(left.number, right.number)), limit_ns=60 * SECOND)
         working = False
         world.run_until(world.now_ns() + 30 * SECOND)
         for task in tasks:

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.engine.options import MINUTE, EngineOptions
-from pkadvisor.engine.partition.balancer import Action, Balancer, Merge, Move, RangeLoad, Split
+from pkadvisor.engine.partition.balancer import Action, Balancer, MergeRanges, MoveRange, RangeLoad, SplitRange
 from tests.tiers import examples
 
 OPTIONS = EngineOptions()
@@ -35,7 +35,7 @@ def over(
 def test_a_range_is_split_when_it_was_hot_for_minutes_not_on_a_spike() -> None:
     balancer = Balancer(OPTIONS)
     assert over(balancer, [load(1, HOT)], ["a"], OPTIONS.sustain_ns) == []
-    assert balancer.decide(OPTIONS.sustain_ns, [load(1, HOT)], ["a"]) == [Split(1, "load")]
+    assert balancer.decide(OPTIONS.sustain_ns, [load(1, HOT)], ["a"]) == [SplitRange(1, "load")]
     spiky = Balancer(OPTIONS)
     for i in range(100):
         assert spiky.decide(i * PASS, [load(1, HOT if i % 10 else 0)], ["a"]) == []
@@ -43,7 +43,7 @@ def test_a_range_is_split_when_it_was_hot_for_minutes_not_on_a_spike() -> None:
 
 def test_throttling_alone_is_a_cause() -> None:
     found = over(Balancer(OPTIONS), [load(1, 10, throttled_ppm=20_000)], ["a"], 2 * OPTIONS.sustain_ns)
-    assert found[0] == Split(1, "load")
+    assert found[0] == SplitRange(1, "load")
 
 
 def test_a_load_that_runs_away_is_left_alone_for_ever() -> None:
@@ -52,12 +52,12 @@ def test_a_load_that_runs_away_is_left_alone_for_ever() -> None:
 
 def test_size_splits_at_once_and_few_in_one_pass() -> None:
     ranges = [load(i, size_bytes=OPTIONS.split_bytes + i) for i in range(1, 9)]
-    assert Balancer(OPTIONS).decide(0, ranges, ["a"]) == [Split(i, "size") for i in (8, 7, 6, 5)]
+    assert Balancer(OPTIONS).decide(0, ranges, ["a"]) == [SplitRange(i, "size") for i in (8, 7, 6, 5)]
 
 
 def test_a_split_by_size_that_was_refused_waits_until_the_range_has_grown_or_an_hour_has_passed() -> None:
     balancer, size = Balancer(OPTIONS), OPTIONS.split_bytes + 1
-    split = Split(1, "size")
+    split = SplitRange(1, "size")
     assert balancer.decide(0, [load(1, size_bytes=size)], ["a"]) == [split]
     balancer.refused(0, split)
     grown = 5 * size // 4
@@ -71,10 +71,10 @@ def test_a_split_by_load_that_was_refused_waits_as_long_as_it_did_the_first_time
     balancer = Balancer(OPTIONS)
     over(balancer, [load(1, HOT)], ["a"], OPTIONS.sustain_ns)
     now_ns = OPTIONS.sustain_ns
-    assert balancer.decide(now_ns, [load(1, HOT)], ["a"]) == [Split(1, "load")]
-    balancer.refused(now_ns, Split(1, "load"))
+    assert balancer.decide(now_ns, [load(1, HOT)], ["a"]) == [SplitRange(1, "load")]
+    balancer.refused(now_ns, SplitRange(1, "load"))
     assert over(balancer, [load(1, HOT)], ["a"], OPTIONS.sustain_ns, now_ns + PASS) == []
-    assert balancer.decide(now_ns + PASS + OPTIONS.sustain_ns, [load(1, HOT)], ["a"]) == [Split(1, "load")]
+    assert balancer.decide(now_ns + PASS + OPTIONS.sustain_ns, [load(1, HOT)], ["a"]) == [SplitRange(1, "load")]
 
 
 def test_no_load_split_above_the_high_watermark() -> None:
@@ -86,7 +86,7 @@ def test_idle_neighbours_merge_after_an_hour_down_to_one_range_for_each_server()
     balancer = Balancer(OPTIONS)
     ranges = [load(1), load(2), load(3, server="b")]
     assert over(balancer, ranges, ["a", "b"], OPTIONS.merge_after_ns) == []
-    assert balancer.decide(OPTIONS.merge_after_ns, ranges, ["a", "b"]) == [Merge(1, 2)]
+    assert balancer.decide(OPTIONS.merge_after_ns, ranges, ["a", "b"]) == [MergeRanges(1, 2)]
     spread = [load(1), load(2, server="c"), load(3, server="b")]
     assert over(Balancer(OPTIONS), spread, ["a", "b", "c"], 3 * OPTIONS.merge_after_ns) == []
     big = [replace(each, size_bytes=OPTIONS.split_bytes // 2) for each in ranges]
@@ -98,7 +98,7 @@ def test_children_of_a_split_part_and_the_pair_is_not_merged_within_the_hour() -
     balancer.decide(0, [load(1, HOT)], ["a", "b"])
     balancer.replaced(PASS, [1], [2, 3])
     ranges = [load(2, HOT // 2), load(3, HOT // 2)]
-    assert balancer.decide(2 * PASS, ranges, ["a", "b"]) == [Move(2, "b")]
+    assert balancer.decide(2 * PASS, ranges, ["a", "b"]) == [MoveRange(2, "b")]
     idle = [load(2, 0), load(3, 0, "b")]
     assert over(balancer, idle, ["a"], OPTIONS.merge_after_ns // 2, 3 * PASS) == []
 
@@ -108,14 +108,14 @@ def test_an_overloaded_server_gives_a_range_to_the_lightest_after_minutes() -> N
     ranges = [load(i, 900_000, "a") for i in range(1, 5)] + [load(9, 10, "b"), load(10, 10, "b"), load(11, 10, "b")]
     moves = over(balancer, ranges, ["a", "b"], OPTIONS.sustain_ns + 2 * PASS)
     assert moves
-    assert all(move == Move(1, "b") for move in moves)
+    assert all(move == MoveRange(1, "b") for move in moves)
 
 
 def test_a_new_server_gets_ranges_one_by_one() -> None:
     balancer = Balancer(OPTIONS)
     ranges = [load(i, 0, "a") for i in range(1, 5)]
-    assert balancer.decide(0, ranges, ["a", "b"]) == [Move(1, "b")]
-    assert balancer.decide(PASS, [load(1, 0, "b"), *ranges[1:]], ["a", "b"]) == [Move(2, "b")]
+    assert balancer.decide(0, ranges, ["a", "b"]) == [MoveRange(1, "b")]
+    assert balancer.decide(PASS, [load(1, 0, "b"), *ranges[1:]], ["a", "b"]) == [MoveRange(2, "b")]
     assert balancer.decide(2 * PASS, [load(1, 0, "b"), load(2, 0, "b"), *ranges[2:]], ["a", "b"]) == []
 
 
@@ -137,7 +137,7 @@ class World:
     def carry_out(self, balancer: Balancer, now_ns: int, action: Action) -> None:
         at = {each[0]: i for i, each in enumerate(self.ranges)}
         match action:
-            case Split(number):
+            case SplitRange(number):
                 _, low, high, server = self.ranges[at[number]]
                 half = sum(self.heat[low:high]) // 2
                 middle = next((m for m in range(low + 1, high) if sum(self.heat[low:m]) >= half), high - 1)
@@ -146,7 +146,7 @@ class World:
                 balancer.replaced(now_ns, [number], [self.next, self.next + 1])
                 self.next += 2
                 self.turns.append(("split", low, high))
-            case Merge(left, right):
+            case MergeRanges(left, right):
                 i = at[left]
                 assert self.ranges[i + 1][0] == right
                 low, high = self.ranges[i][1], self.ranges[i + 1][2]
@@ -154,7 +154,7 @@ class World:
                 balancer.replaced(now_ns, [left, right], [self.next])
                 self.next += 1
                 self.turns.append(("merge", low, high))
-            case Move(number, server):
+            case MoveRange(number, server):
                 n, low, high, _ = self.ranges[at[number]]
                 self.ranges[at[number]] = (n, low, high, server)
                 balancer.moved(now_ns, number)
@@ -169,7 +169,7 @@ def test_constant_load_comes_to_rest_within_the_watermarks(heat: list[int], serv
     for now_ns in range(0, 8 * 60 * MINUTE, 4 * PASS):
         loads = world.loads()
         actions = balancer.decide(now_ns, loads, world.servers)
-        numbers = [n for a in actions for n in ((a.left, a.right) if isinstance(a, Merge) else (a.number,))]
+        numbers = [n for a in actions for n in ((a.left, a.right) if isinstance(a, MergeRanges) else (a.number,))]
         assert len(set(numbers)) == len(numbers)
         for action in actions:
             world.carry_out(balancer, now_ns, action)

@@ -8,7 +8,7 @@ import pytest
 
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
-from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.partition.balancer import MergeRanges, MoveRange, SplitRange
 from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, AnsweredWrites
 from pkadvisor.engine.partition.leadership import LeaderTerm
 from pkadvisor.engine.partition.lock_service import Lease
@@ -43,7 +43,7 @@ def test_a_load_that_comes_late_does_not_bring_back_what_was_given_up() -> None:
         world.run(put(stamp, 1, 1))
         before = only(stamp)
         by = Command(leader_epoch(world), before.session)
-        assert world.run(stamp.leader().order(Move(before.number, "server-1")))  # type: ignore[union-attr]
+        assert world.run(stamp.leader().order(MoveRange(before.number, "server-1")))  # type: ignore[union-attr]
         with pytest.raises(EngineError):
             command(world, "server-0", "load", by, before.number, b"", None, before.epoch, False)
         command(world, "server-0", "offload", by, before.number, before.epoch)  # so does this one
@@ -86,7 +86,7 @@ def test_what_a_lost_split_or_merge_made_is_given_up_before_another_server_has_i
             world.run(put(stamp, number, number))
         monkeypatch.setattr(LeaderTerm, "_order", losing)
         numbers = [entry.number for entry in stamp.map().entries]  # type: ignore[union-attr]
-        action = Merge(*numbers) if what == "merge" else Split(numbers[0], "size")
+        action = MergeRanges(*numbers) if what == "merge" else SplitRange(numbers[0], "size")
         assert not world.run(stamp.leader().order(action))  # type: ignore[union-attr]
         world.run(stamp.until_settled(), limit_ns=30 * SECOND)
         stamp.check()
@@ -104,7 +104,7 @@ def test_the_load_that_made_a_range_does_not_make_it_again_after_it_was_split() 
         by = Command(leader_epoch(world), entry.session)
         for number in range(100):
             world.run(put(stamp, number, number))
-        assert world.run(stamp.leader().order(Split(entry.number, "size")))  # type: ignore[union-attr]
+        assert world.run(stamp.leader().order(SplitRange(entry.number, "size")))  # type: ignore[union-attr]
         with pytest.raises(NotServing):
             command(world, "server-0", "load", by, entry.number, b"", None, entry.epoch, True)
         assert entry.number not in [number for number, _ in stamp.servers["server-0"].serves()]
@@ -136,9 +136,9 @@ def test_a_server_that_could_not_load_a_range_and_then_did_is_shunned_no_longer(
         other = next(name for name in stamp.servers if name != entry.server)
         monkeypatch.setattr(LeaderTerm, "_order", losing)
         with pytest.raises(DiskError):
-            world.run(stamp.leader().order(Move(entry.number, other)))  # type: ignore[union-attr]
-        assert world.run(stamp.leader().order(Move(entry.number, other)))  # type: ignore[union-attr]
-        assert not world.run(stamp.leader().order(Split(entry.number, "size")))  # type: ignore[union-attr]
+            world.run(stamp.leader().order(MoveRange(entry.number, other)))  # type: ignore[union-attr]
+        assert world.run(stamp.leader().order(MoveRange(entry.number, other)))  # type: ignore[union-attr]
+        assert not world.run(stamp.leader().order(SplitRange(entry.number, "size")))  # type: ignore[union-attr]
         world.run(stamp.until_settled(), limit_ns=30 * SECOND)
         assert [found.server for found in stamp.map().entries] == [other, other]  # type: ignore[union-attr]
         assert lost == ["load", "split"]
@@ -158,7 +158,7 @@ def test_no_merge_begins_with_a_range_that_is_being_given_to_another_server(
             raise DiskError("not now")
         answer = await order(self, server, method, *arguments)
         if method == "offload" and failed and not asked:  # by mending
-            asked.append(await self.act(Merge(left.number, right.number)))
+            asked.append(await self.act(MergeRanges(left.number, right.number)))
             if lost:
                 raise Unreachable("the answer is lost")
         return answer
@@ -172,7 +172,7 @@ def test_no_merge_begins_with_a_range_that_is_being_given_to_another_server(
         failed: list[str] = []
         monkeypatch.setattr(LeaderTerm, "_order", ordered)
         with pytest.raises(DiskError):
-            world.run(stamp.leader().order(Merge(left.number, right.number)))  # type: ignore[union-attr]
+            world.run(stamp.leader().order(MergeRanges(left.number, right.number)))  # type: ignore[union-attr]
         while not asked or not stamp.settled():
             assert world.now_ns() < 60 * SECOND
             world.run_until(world.now_ns() + MS)
@@ -244,7 +244,7 @@ def test_a_write_that_comes_again_after_its_range_has_gone_gets_the_answer_that_
         other = next(name for name in stamp.servers if name != entry.server)
         leader = stamp.leader()
         assert leader is not None
-        assert world.run(leader.order(Move(entry.number, other)))
+        assert world.run(leader.order(MoveRange(entry.number, other)))
         world.run(stamp.until_settled())
         assert handle(1, write_of(key, 1)) == first
         with pytest.raises(NotServing):

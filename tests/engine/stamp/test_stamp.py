@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.engine.options import MS, SECOND
-from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.partition.balancer import MergeRanges, MoveRange, SplitRange
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.stamp import Layout, Stamp
 from pkadvisor.engine.worlds.faults import NetworkFaults
@@ -26,7 +26,7 @@ async def holds(stamp: Stamp, count: int) -> None:
         assert await get(stamp, number) == number
 
 
-def order(stamp: Stamp, action: Split | Merge | Move) -> bool:
+def order(stamp: Stamp, action: SplitRange | MergeRanges | MoveRange) -> bool:
     leader = stamp.leader()
     assert leader is not None
     return stamp.world.run(leader.order(action))  # type: ignore[attr-defined, no-any-return]
@@ -81,15 +81,15 @@ def test_a_range_is_split_merged_and_moved_and_loses_nothing() -> None:
         stamp = built(world, servers=2)
         world.run(fill(stamp, 200))
         (entry,) = stamp.map().entries  # type: ignore[union-attr]
-        assert order(stamp, Split(entry.number, "size"))
+        assert order(stamp, SplitRange(entry.number, "size"))
         left, right = stamp.map().entries  # type: ignore[union-attr]
         assert left.high == right.low and left.high is not None and left.high.count(b"\0") == 3  # P5
         world.run(holds(stamp, 200))
-        assert order(stamp, Move(right.number, "server-1"))
+        assert order(stamp, MoveRange(right.number, "server-1"))
         assert [e.server for e in stamp.map().entries] == ["server-0", "server-1"]  # type: ignore[union-attr]
         world.run(holds(stamp, 200))
         world.run(fill(stamp, 200))
-        assert order(stamp, Merge(left.number, right.number))
+        assert order(stamp, MergeRanges(left.number, right.number))
         assert len(stamp.map().entries) == 1  # type: ignore[union-attr]
         world.run(holds(stamp, 200))
         world.run(stamp.check_all())
@@ -106,7 +106,7 @@ def test_a_check_goes_on_while_a_range_moves_away(monkeypatch: pytest.MonkeyPatc
         async def slow(part: RangePartition) -> None:
             await check(part)
             if part.number == first.number:
-                assert await stamp.leader().order(Move(second.number, "server-1"))  # type: ignore[union-attr]
+                assert await stamp.leader().order(MoveRange(second.number, "server-1"))  # type: ignore[union-attr]
 
         monkeypatch.setattr(RangePartition, "check", slow)
         world.run(stamp.check_all())
@@ -143,7 +143,7 @@ def test_a_manager_takes_over_and_the_deposed_one_changes_nothing() -> None:
         world.run_until(world.now_ns() + SECOND)
         assert not stamp.managers[first].leads
         (entry,) = stamp.map().entries  # type: ignore[union-attr]
-        assert order(stamp, Split(entry.number, "size"))
+        assert order(stamp, SplitRange(entry.number, "size"))
         world.run(holds(stamp, 60))
 
 
@@ -157,7 +157,7 @@ def test_a_crash_anywhere_in_a_split_or_merge_leaves_one_whole_map(victim: str) 
             world.run(fill(stamp, 60))
             (entry,) = stamp.map().entries  # type: ignore[union-attr]
             leader_name = next(name for name, manager in stamp.managers.items() if manager.leads)
-            world.spawn(quietly(world.call("", leader_name, "map", "order", Split(entry.number, "size"))))
+            world.spawn(quietly(world.call("", leader_name, "map", "order", SplitRange(entry.number, "size"))))
             world.run_until(world.now_ns() + step * 3 * MS)
             names = {"server-0": ["server-0"], "manager": [leader_name], "both": ["server-0", leader_name]}[victim]
             for name in names:

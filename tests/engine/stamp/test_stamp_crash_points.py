@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.engine.options import MS, SECOND
-from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.partition.balancer import MergeRanges, MoveRange, SplitRange
 from pkadvisor.engine.partition.range_partition import stream_names
 from pkadvisor.engine.stamp import Layout, Stamp
 from pkadvisor.engine.worlds.faults import TEARS, DiskFaults, NetworkFaults
@@ -57,7 +57,7 @@ class Told:
 Act = Callable[[Stamp], Awaitable[None]]
 
 
-async def ordered(stamp: Stamp, *actions: Split | Merge | Move) -> None:
+async def ordered(stamp: Stamp, *actions: SplitRange | MergeRanges | MoveRange) -> None:
     for action in actions:
         leader = stamp.leader()
         if leader is not None:
@@ -67,17 +67,17 @@ async def ordered(stamp: Stamp, *actions: Split | Merge | Move) -> None:
 async def hand_over(stamp: Stamp) -> None:
     """There and back: offload with its two checkpoints, load under the next epoch."""
     (entry,) = entries(stamp)
-    await ordered(stamp, Move(entry.number, "server-1"), Move(entry.number, "server-0"))
+    await ordered(stamp, MoveRange(entry.number, "server-1"), MoveRange(entry.number, "server-0"))
 
 
 async def split(stamp: Stamp) -> None:
-    await ordered(stamp, Split(entries(stamp)[0].number, "size"))
+    await ordered(stamp, SplitRange(entries(stamp)[0].number, "size"))
 
 
 async def merge(stamp: Stamp) -> None:
     """Of neighbours on two servers, so that one is handed over before."""
     left, right = entries(stamp)
-    await ordered(stamp, Merge(left.number, right.number))
+    await ordered(stamp, MergeRanges(left.number, right.number))
 
 
 async def collect(stamp: Stamp) -> None:
@@ -172,7 +172,7 @@ async def read_rows(told: Told) -> dict[int, int | None]:
 async def go_on(told: Told) -> None:
     """A write, and one more change of the map."""
     await told.client.write(0)
-    await ordered(told.stamp, Move(entries(told.stamp)[0].number, "server-1"))
+    await ordered(told.stamp, MoveRange(entries(told.stamp)[0].number, "server-1"))
     await told.stamp.until_settled()
     assert await get(told.stamp, 0) == told.client.sent[0]
 

@@ -13,7 +13,7 @@ from pkadvisor.engine.capacity.capacity import Bound, Enforcement
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
-from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.partition.balancer import MergeRanges, MoveRange, SplitRange
 from pkadvisor.engine.stamp import Layout
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.worlds.faults import NetworkFaults
@@ -22,11 +22,11 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import (
     CreateTable,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrReplace,
-    Key,
     Operation,
     Outcome,
     Property,
@@ -58,7 +58,7 @@ def opened(seed: int = 1, **options: object) -> EmbeddedStore:
 
 
 def put(partition: str, row: int, value: int = 0) -> Operation:
-    return InsertOrReplace("tab", Entity(Key(partition, f"{row:06}"), {"v": Property(EdmType.INT64, value)}))
+    return InsertOrReplace("tab", Entity(EntityKey(partition, f"{row:06}"), {"v": Property(EdmType.INT64, value)}))
 
 
 def steady(store: EmbeddedStore, partition: str, per_s: float, seconds: float, begin_s: float = 1) -> Iterator[Outcome]:
@@ -150,7 +150,7 @@ def test_latency_is_virtual_and_does_not_hold_up_those_behind() -> None:
         assert store.now_ms() == 1000 + 20 * 49
         refused = [store.execute(put("q", number), 5000) for number in range(2 * TARGET)][-1]
         assert refused.latency_ns == EngineOptions().rejection_ns
-        read = store.execute(Get("tab", Key("p", "000001")), 8000)
+        read = store.execute(Get("tab", EntityKey("p", "000001")), 8000)
         assert read.ok and 0 < read.latency_ns < 60 * MS
 
 
@@ -176,7 +176,7 @@ def test_an_answer_that_comes_later_than_a_client_waits_is_500_although_it_was_c
         assert {found[number].latency_ns for number in late} == {SECOND}
         for number in late:
             assert found[number].uncertain
-            assert store.execute(Get("tab", Key("p", f"{number:06}")), 60_000).ok
+            assert store.execute(Get("tab", EntityKey("p", f"{number:06}")), 60_000).ok
         assert store.capacity is not None and store.capacity.tally.timed_out == len(late)
 
 
@@ -233,7 +233,7 @@ def boundary(partition: str) -> bytes:
     return row_keys.partition_prefix(ACCOUNT, "tab", partition)
 
 
-def order(store: EmbeddedStore, action: Split | Merge | Move) -> bool:
+def order(store: EmbeddedStore, action: SplitRange | MergeRanges | MoveRange) -> bool:
     assert store.stamp is not None
     leader = store.stamp.leader()
     assert leader is not None
@@ -248,7 +248,7 @@ def test_a_split_gives_each_half_its_own_target_but_no_new_burst() -> None:
         full = [store.execute(put("az"[number % 2], number), 5000) for number in range(2 * TARGET)]
         assert statuses(full) == {204: TARGET, 503: TARGET}
         (entry,) = store.stamp.map().entries  # type: ignore[union-attr]
-        assert order(store, Split(entry.number, "size"))
+        assert order(store, SplitRange(entry.number, "size"))
         assert len(store.stamp.map().entries) == 2  # type: ignore[union-attr]
         assert statuses(store.execute(put(p, 0), store.now_ms()) for p in "az") == {503: 2}
         later = store.now_ms() + 2000
@@ -256,7 +256,7 @@ def test_a_split_gives_each_half_its_own_target_but_no_new_burst() -> None:
             found = [store.execute(put(partition, number), later) for number in range(2 * TARGET)]
             assert statuses(found) == {204: TARGET, 503: TARGET}
         left, right = (entry.number for entry in store.stamp.map().entries)  # type: ignore[union-attr]
-        assert order(store, Merge(left, right))
+        assert order(store, MergeRanges(left, right))
         assert statuses([store.execute(put("a", 0), store.now_ms())]) == {503: 1}
         store.check()
 
@@ -267,7 +267,7 @@ def test_a_range_that_moves_is_away_for_the_time_of_a_hand_over() -> None:
         assert store.execute(put("p", 1), 1000).ok
         (entry,) = store.stamp.map().entries  # type: ignore[union-attr]
         other = next(name for name in ("server-0", "server-1") if name != entry.server)
-        assert order(store, Move(entry.number, other))
+        assert order(store, MoveRange(entry.number, other))
         first = store.execute(put("p", 2), store.now_ms())
         assert first.ok and SECOND < first.latency_ns < 3 * SECOND
         later = store.execute(put("p", 3), store.now_ms() + 3000)
@@ -319,7 +319,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
     def hashed(seed: int) -> tuple[str, tuple[int, ...]]:
         with opened(seed) as store:
             found = list(steady(store, "p", 2 * TARGET, 2))
-            insert = store.execute(Insert("tab", Entity(Key("z", "z"), {})), 9000)
+            insert = store.execute(Insert("tab", Entity(EntityKey("z", "z"), {})), 9000)
             return store.world.event_hash(), tuple(o.latency_ns for o in (*found, insert))  # type: ignore[attr-defined]
 
     assert hashed(5) == hashed(5) != hashed(6)

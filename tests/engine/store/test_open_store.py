@@ -18,14 +18,14 @@ from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.worlds.machine_directory import FORMAT_VERSION
 from pkadvisor.engine.worlds.world import DirectoryInUse, DiskFull, FormatError
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.store import CreateTable, Entity, Get, Group, Insert, Key, Property, Query, Update
+from pkadvisor.table.store import CreateTable, Entity, EntityKey, Get, Group, Insert, Property, Query, Update
 from tests.engine.world.test_machine import file_size_limit
 
 SOON = EngineOptions(operation_timeout_ns=300 * MS, heartbeat_ns=100 * MS)
 
 
 def entity(row: object, value: int = 0, partition: str = "p") -> Entity:
-    return Entity(Key(partition, str(row)), {"v": Property(EdmType.INT64, value)})
+    return Entity(EntityKey(partition, str(row)), {"v": Property(EdmType.INT64, value)})
 
 
 def rows(store: EmbeddedStore) -> dict[str, object]:
@@ -54,7 +54,7 @@ def test_a_restart_finds_everything(tmp_path: Path, replicas: int) -> None:
             assert created.status == (409 if turn else 204)
             assert rows(store) == {str(row): row % 7 for row in range(200 * turn)}
             for row, etag in etags.items():
-                assert store.execute(Get("tab", Key("p", str(row)))).entities[0].etag == etag
+                assert store.execute(Get("tab", EntityKey("p", str(row)))).entities[0].etag == etag
             for row in range(200 * turn, 200 * turn + 200):
                 (etags[row],) = store.execute(Insert("tab", entity(row, row % 7))).etags
             store.check()
@@ -129,7 +129,7 @@ def test_on_a_full_disk_writes_fail_cleanly_reads_go_on_and_room_heals(tmp_path:
             for row in range(3):
                 refused = store.execute(Insert("tab", entity(f"refused {row}")))
                 assert refused.status in (500, 503), refused
-                assert store.execute(Get("tab", Key("p", "7"))).entities[0].properties["v"].value == 7
+                assert store.execute(Get("tab", EntityKey("p", "7"))).entities[0].properties["v"].value == 7
                 assert set(rows(store)) == {str(row) for row in range(20)}
             with pytest.raises(DiskFull):
                 open_directory(tmp_path / "another")
@@ -172,7 +172,7 @@ def test_on_a_file_system_that_somebody_fills_reads_go_on_for_longer_than_a_leas
                 refused = store.execute(Insert("tab", entity(number)))
                 assert (refused.status, refused.code) == (507, "InsufficientStorage")
                 assert "disk of the store is full" in refused.message
-                assert store.execute(Get("tab", Key("p", "early"))).ok
+                assert store.execute(Get("tab", EntityKey("p", "early"))).ok
                 assert rows(store) == {"early": 0}
             assert store.world.counts["range read only"] == 0  # type: ignore[attr-defined]
         with open_directory(disk / "store", options=short) as store:
@@ -188,12 +188,12 @@ def test_a_store_that_filled_its_file_system_opens_again(tmp_path: Path) -> None
         with open_directory(disk / "store", replicas=1, durability="written") as store:
             assert store.execute(CreateTable("tab")).ok
             large, count = Property(EdmType.STRING, "x" * 30_000), 0
-            while store.execute(Insert("tab", Entity(Key("p", str(count)), {"v": large}))).ok:
+            while store.execute(Insert("tab", Entity(EntityKey("p", str(count)), {"v": large}))).ok:
                 count += 1
         assert 50 < count < 500
         with open_directory(disk / "store", durability="written") as store:
-            assert store.execute(Get("tab", Key("p", str(count - 1)))).ok
-            assert store.execute(Get("tab", Key("p", str(count)))).status == 404
+            assert store.execute(Get("tab", EntityKey("p", str(count - 1)))).ok
+            assert store.execute(Get("tab", EntityKey("p", str(count)))).status == 404
 
 
 def test_a_store_that_cannot_come_up_gives_its_directory_back(tmp_path: Path) -> None:

@@ -22,11 +22,11 @@ from pkadvisor.table.store import (
     Delete,
     DeleteTable,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrReplace,
-    Key,
     Property,
     Query,
 )
@@ -44,7 +44,7 @@ ROUNDS = 2
 
 
 def entity(row: int) -> Entity:
-    return Entity(Key("p", f"{row:06}"), {"v": Property(EdmType.STRING, f"{row}" * 40)})
+    return Entity(EntityKey("p", f"{row:06}"), {"v": Property(EdmType.STRING, f"{row}" * 40)})
 
 
 def fill(store: EmbeddedStore, rows: range) -> None:
@@ -122,7 +122,7 @@ def test_what_is_open_to_read_refuses_writes_in_words_and_changes_no_byte(tmp_pa
         for write in (
             Insert("tab", entity(99)),
             InsertOrReplace("tab", entity(1)),
-            Delete("tab", Key("p", "000001")),
+            Delete("tab", EntityKey("p", "000001")),
             Group((Insert("tab", entity(98)),)),
             CreateTable("another"),
             DeleteTable("tab"),
@@ -182,12 +182,12 @@ def test_statistics_count_what_is_there(tmp_path: Path) -> None:
         assert numbers.files == len(on_disk)
         assert numbers.file_bytes == sum(path.stat().st_size for path in on_disk)
         assert numbers.file_bytes > numbers.journal_bytes >= 3 * numbers.log_bytes
-        assert store.execute(Delete("tab", Key("p", "000001"))).ok
+        assert store.execute(Delete("tab", EntityKey("p", "000001"))).ok
         assert store.stamp is not None
         (hosted,) = store.stamp.servers["server-0"]._ranges.values()
         store.world.run(hosted.partition.checkpoint())
         for row in (7, 7, 7):
-            assert store.execute(Get("tab", Key("p", f"{row:06}"))).ok
+            assert store.execute(Get("tab", EntityKey("p", f"{row:06}"))).ok
         numbers = store.statistics()
         assert (numbers.rows_estimated, numbers.checkpoints, numbers.memory_table_bytes) == (50, 1, 0)
         assert numbers.log_bytes < 200 and numbers.checkpoint_bytes > 0

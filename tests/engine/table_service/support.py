@@ -16,7 +16,7 @@ from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.world import Unreachable
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.store import Entity, Key, Operation, Outcome, Property, Query
+from pkadvisor.table.store import Entity, EntityKey, Operation, Outcome, Property, Query
 from tests.engine.fakes import DictRows
 
 T = TypeVar("T")
@@ -132,7 +132,7 @@ def do(store: EmbeddedStore, operation: Operation) -> Outcome:
 
 def entity(partition_key: str = "p", row_key: str = "r", **properties: object) -> Entity:
     """An entity whose property types are those of the Python values."""
-    return Entity(Key(partition_key, row_key), {n: typed(v) for n, v in properties.items()})
+    return Entity(EntityKey(partition_key, row_key), {n: typed(v) for n, v in properties.items()})
 
 
 def typed(value: object) -> Property:

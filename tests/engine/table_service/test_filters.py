@@ -8,30 +8,30 @@ from hypothesis import strategies as st
 
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import compile_filter, key_range
-from pkadvisor.table.edm import EdmType, Literal
+from pkadvisor.table.edm import EdmType, TypedValue
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, evaluate, format_filter
-from pkadvisor.table.store import CreateTable, Entity, Insert, Key, Property, Query
+from pkadvisor.table.store import CreateTable, Entity, EntityKey, Insert, Property, Query
 from tests.engine.table_service.support import do, keys, made, pages
 
 LETTERS = st.sampled_from(["", "a", "b", "aa", "a\uffff", "\ue000", "\U0001f600", "\ud83d", "a\U0001f600", "~"])
 CONSTANTS = st.one_of(LETTERS, st.sampled_from(["\0", "a\0", "a\0b", "a\x01"]))
 VALUES = st.one_of(
-    st.builds(Literal, st.just(EdmType.STRING), LETTERS),
-    st.builds(Literal, st.just(EdmType.INT32), st.integers(-2, 2)),
-    st.builds(Literal, st.just(EdmType.INT64), st.integers(-2, 2)),
-    st.builds(Literal, st.just(EdmType.DATETIME), st.integers(600_000_000_000_000_000, 600_000_000_000_000_002)),
-    st.builds(Literal, st.just(EdmType.DOUBLE), st.sampled_from([-1.0, 0.0, -0.0, 1.5, float("nan"), float("inf")])),
-    st.builds(Literal, st.just(EdmType.BOOLEAN), st.booleans()),
-    st.builds(Literal, st.just(EdmType.BINARY), st.sampled_from([b"", b"a", b"\xff"])),
+    st.builds(TypedValue, st.just(EdmType.STRING), LETTERS),
+    st.builds(TypedValue, st.just(EdmType.INT32), st.integers(-2, 2)),
+    st.builds(TypedValue, st.just(EdmType.INT64), st.integers(-2, 2)),
+    st.builds(TypedValue, st.just(EdmType.DATETIME), st.integers(600_000_000_000_000_000, 600_000_000_000_000_002)),
+    st.builds(TypedValue, st.just(EdmType.DOUBLE), st.sampled_from([-1.0, 0.0, -0.0, 1.5, float("nan"), float("inf")])),
+    st.builds(TypedValue, st.just(EdmType.BOOLEAN), st.booleans()),
+    st.builds(TypedValue, st.just(EdmType.BINARY), st.sampled_from([b"", b"a", b"\xff"])),
     st.builds(
-        Literal, st.just(EdmType.GUID), st.sampled_from([f"{d}0000000-0000-4000-8000-000000000000" for d in "0af"])
+        TypedValue, st.just(EdmType.GUID), st.sampled_from([f"{d}0000000-0000-4000-8000-000000000000" for d in "0af"])
     ),
 )
 KEY_COMPARISONS = st.builds(
     Comparison,
     st.sampled_from(["PartitionKey", "RowKey"]),
     st.sampled_from(Operator),
-    st.builds(Literal, st.just(EdmType.STRING), CONSTANTS),
+    st.builds(TypedValue, st.just(EdmType.STRING), CONSTANTS),
 )
 COMPARISONS = st.one_of(
     KEY_COMPARISONS,
@@ -53,7 +53,7 @@ FILTERS: st.SearchStrategy[Filter] = st.recursive(
 )
 ENTITIES = st.builds(
     Entity,
-    st.builds(Key, LETTERS, LETTERS),
+    st.builds(EntityKey, LETTERS, LETTERS),
     st.dictionaries(st.sampled_from(["x", "y"]), VALUES.map(lambda v: Property(v.type, v.value))),
     st.integers(600_000_000_000_000_000, 600_000_000_000_000_002),
 )
@@ -122,7 +122,7 @@ def test_answers_are_those_that_azurite_is_known_to_give() -> None:
     assert do(store, CreateTable("conformance")).ok
     stored: dict[tuple[str, str], Entity] = {}
     for partition_key, row_key, literals in KNOWN:
-        entity = Entity(Key(partition_key, row_key), {n: Property(v.type, v.value) for n, v in literals.items()})
+        entity = Entity(EntityKey(partition_key, row_key), {n: Property(v.type, v.value) for n, v in literals.items()})
         assert do(store, Insert("conformance", entity)).ok, entity.key
         stored[partition_key, row_key] = entity
     for partition_key in ("", "keys", "values", "\uffff"):

@@ -10,7 +10,7 @@ from pkadvisor.engine.tables.row_keys import table_prefix
 from pkadvisor.engine.tables.table_rules import TableError, checked_body
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.store import Entity, Insert, InsertOrMerge, InsertOrReplace, Key, Property, Update, Write
+from pkadvisor.table.store import Entity, EntityKey, Insert, InsertOrMerge, InsertOrReplace, Property, Update, Write
 from tests.engine.table_service.support import made
 from tests.engine.table_service.test_rules import SOME_VALUES
 
@@ -54,7 +54,7 @@ def groups(draw: st.DrawFn) -> list[Write]:
         properties = {n: Property(p.type, p.value) for n, p in same.items()}
         if not alike and names:
             properties[draw(st.sampled_from(names))] = draw(SOME_VALUES)
-        key = Key(draw(st.sampled_from(["p", "p", "p", "q"])), draw(st.one_of(st.just(f"{number}"), KEYS)))
+        key = EntityKey(draw(st.sampled_from(["p", "p", "p", "q"])), draw(st.one_of(st.just(f"{number}"), KEYS)))
         table = draw(st.sampled_from(["Tab", "Tab", "Tab", "tab"]))
         writes.append(draw(st.sampled_from(kinds))(table, Entity(key, properties)))
     return writes
@@ -79,7 +79,7 @@ def test_a_plain_group_is_looked_at_as_a_whole() -> None:
         "g": Property(EdmType.GUID, "a455c695-df98-5678-aaaa-81d3367e5a34"),
         "x": Property(EdmType.DOUBLE, 1.5),
     }
-    writes: list[Write] = [Insert("Tab", Entity(Key("p", f"{i}"), dict(values))) for i in range(100)]
+    writes: list[Write] = [Insert("Tab", Entity(EntityKey("p", f"{i}"), dict(values))) for i in range(100)]
     checked_body(writes[0].entity)  # type: ignore[union-attr]
     whole = plain_group(writes, PREFIX)
     assert whole is not None
@@ -88,7 +88,7 @@ def test_a_plain_group_is_looked_at_as_a_whole() -> None:
 
 def test_what_is_wrong_in_one_place_of_a_group_is_seen() -> None:
     """One wrong value, type, name, key or size among a hundred: the group is not let through as a whole."""
-    good: list[Write] = [Insert("Tab", Entity(Key("p", f"{i}"), dict(NUMBERS))) for i in range(100)]
+    good: list[Write] = [Insert("Tab", Entity(EntityKey("p", f"{i}"), dict(NUMBERS))) for i in range(100)]
     checked_body(good[0].entity)  # type: ignore[union-attr]
     assert plain_group(good, PREFIX) is not None
     for wrong in (
@@ -104,9 +104,16 @@ def test_what_is_wrong_in_one_place_of_a_group_is_seen() -> None:
     ):
         for place in (0, 57, 99):
             writes = list(good)
-            writes[place] = Insert("Tab", Entity(Key("p", f"{place}"), wrong))  # type: ignore[arg-type]
+            writes[place] = Insert("Tab", Entity(EntityKey("p", f"{place}"), wrong))  # type: ignore[arg-type]
             assert plain_group(writes, PREFIX) is None, wrong
-    for key in (Key("q", "3"), Key("p", "57"), Key("p", "\0"), Key("p", "a/"), Key("p", "x" * 1025), Key("p", 3)):  # type: ignore[arg-type]
+    for key in (
+        EntityKey("q", "3"),
+        EntityKey("p", "57"),
+        EntityKey("p", "\0"),
+        EntityKey("p", "a/"),
+        EntityKey("p", "x" * 1025),
+        EntityKey("p", 3),
+    ):  # type: ignore[arg-type]
         writes = list(good)
         writes[3] = Insert("Tab", Entity(key, dict(NUMBERS)))
         assert plain_group(writes, PREFIX) is None, key

@@ -15,12 +15,12 @@ from pkadvisor.table.store import (
     Delete,
     DeleteTable,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     ListTables,
     Merge,
     Outcome,
@@ -34,7 +34,7 @@ from tests.tiers import examples
 
 TABLES = st.sampled_from(["tab", "Tab", "other"])
 PARTS = st.sampled_from(["", "1", "111", "2", "a", "\ue000", "\U0001f600"])
-KEYS = st.builds(Key, PARTS, PARTS)
+KEYS = st.builds(EntityKey, PARTS, PARTS)
 PROPERTIES = st.dictionaries(
     st.sampled_from(["a", "b", "c"]),
     st.one_of(
@@ -60,7 +60,7 @@ FILTERS = st.sampled_from(
         "RowKey lt '2' and a le 2",
     ]
 )
-Rows = dict[Key, tuple[dict[str, Property], str]]
+Rows = dict[EntityKey, tuple[dict[str, Property], str]]
 
 
 class AgainstModel(RuleBasedStateMachine):
@@ -73,8 +73,8 @@ class AgainstModel(RuleBasedStateMachine):
         self.turn = 0
         self.tables: dict[str, Rows] = {}
         self.names: dict[str, str] = {}
-        self.older: dict[tuple[str, Key], list[str]] = {}
-        self.tags: set[tuple[str, Key, str]] = set()
+        self.older: dict[tuple[str, EntityKey], list[str]] = {}
+        self.tags: set[tuple[str, EntityKey, str]] = set()
 
     def do(self, operation: object) -> Outcome:
         self.turn += 1
@@ -107,7 +107,7 @@ class AgainstModel(RuleBasedStateMachine):
 
     # ------------------------------------------------------------------------------------------ writes
 
-    def etag(self, table: str, key: Key, match: str) -> str:
+    def etag(self, table: str, key: EntityKey, match: str) -> str:
         row = self.tables.get(table.lower(), {}).get(key)
         if match == "current" and row:
             return row[1]
@@ -169,7 +169,7 @@ class AgainstModel(RuleBasedStateMachine):
     )
     def group(self, table: str, partition_key: str, parts: list[tuple[type, str, dict[str, Property], str]]) -> None:
         writes = tuple(
-            self.made_write(kind, table, Entity(Key(partition_key, row_key), properties), match)
+            self.made_write(kind, table, Entity(EntityKey(partition_key, row_key), properties), match)
             for kind, row_key, properties, match in parts
         )
         outcome = self.do(Group(writes))
@@ -188,7 +188,7 @@ class AgainstModel(RuleBasedStateMachine):
     # ------------------------------------------------------------------------------------------ reads
 
     @rule(table=TABLES, key=KEYS, select=st.sampled_from([(), ("a", "none")]))
-    def get(self, table: str, key: Key, select: tuple[str, ...]) -> None:
+    def get(self, table: str, key: EntityKey, select: tuple[str, ...]) -> None:
         outcome = self.do(Get(table, key, select))
         rows = self.tables.get(table.lower())
         if rows is None or key not in rows:

@@ -8,7 +8,7 @@ import pytest
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.options import MS, SECOND
-from pkadvisor.engine.partition.balancer import Split
+from pkadvisor.engine.partition.balancer import SplitRange
 from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_service import TableService
@@ -18,11 +18,11 @@ from pkadvisor.engine.worlds.world import EngineError, Unreachable
 from pkadvisor.table.store import (
     CreateTable,
     Delete,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrReplace,
-    Key,
     Operation,
     Outcome,
     Query,
@@ -74,12 +74,12 @@ def test_entities_are_linearizable_from_any_front_end_t1_t4_t8(seed: int) -> Non
         if seed % 2:
             world.network.faults = ROUGH
         history, values = History(), iter(range(10**6))
-        tags: dict[Key, str] = {}
+        tags: dict[EntityKey, str] = {}
 
         async def client(number: int) -> None:
             chance = world.random(f"client/{number}")
             for _ in range(20):
-                key = Key(chance.choice("az"), chance.choice("12"))
+                key = EntityKey(chance.choice("az"), chance.choice("12"))
                 verb = chance.choice(["read", "put", "insert", "update", "delete"])
                 value, tag = next(values), "*"
                 if verb in ("update", "delete") and chance.randrange(3):
@@ -126,7 +126,7 @@ async def split(stamp: Stamp) -> None:
     leader = stamp.leader()
     if leader is not None:
         with suppress(EngineError):
-            await leader.order(Split(2, "load"))
+            await leader.order(SplitRange(2, "load"))
 
 
 async def ended(task: object) -> None:
@@ -185,7 +185,7 @@ def test_of_two_racing_updates_with_one_tag_exactly_one_wins_t4() -> None:
             outcomes = world.run(race())
             assert sorted(o.status for o in outcomes) == [204, 412, 412, 412]  # type: ignore[attr-defined]
             (won,) = [i for i, o in enumerate(outcomes) if o.ok]  # type: ignore[attr-defined]
-            (found,) = world.run(doors[0].execute(Get("tab", Key("p", "r")))).entities
+            (found,) = world.run(doors[0].execute(Get("tab", EntityKey("p", "r")))).entities
             assert found.properties["v"].value == 10 * round_ + won
             tag = found.etag
 

@@ -10,7 +10,7 @@ from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
-from pkadvisor.table.store import CreateTable, Delete, InsertOrReplace, Key, Outcome, Query
+from pkadvisor.table.store import CreateTable, Delete, EntityKey, InsertOrReplace, Outcome, Query
 from tests.engine.stamp.stamps import SMALL, built
 from tests.engine.table_service.support import ACCOUNT, NO_WAIT, do, entity, keys
 from tests.engine.worlds import simulated
@@ -45,7 +45,7 @@ def test_t3_a_page_is_the_range_at_one_sequence_number(seed: int) -> None:
                 if chance.randrange(4):
                     outcome = await writer.execute(InsertOrReplace("tab", entity("p", row, v=value)))
                 else:
-                    outcome = await writer.execute(Delete("tab", Key("p", row), "*"))
+                    outcome = await writer.execute(Delete("tab", EntityKey("p", row), "*"))
                 assert outcome.ok or outcome.status == 404, outcome
                 if outcome.ok:
                     sequence = spy.sequences.pop(("p", row))

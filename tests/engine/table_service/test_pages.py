@@ -10,7 +10,7 @@ from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.continuation import encode_token
 from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.store import CreateTable, Delete, Entity, Insert, Key, ListTables, Property, Query, Update
+from pkadvisor.table.store import CreateTable, Delete, Entity, EntityKey, Insert, ListTables, Property, Query, Update
 from tests.engine.table_service.support import Ranges, do, entity, keys, made, pages
 from tests.tiers import examples
 
@@ -21,7 +21,7 @@ def filled(count: int, partitions: int = 1, size: int = 0, limits: TableLimits |
     text = Property(EdmType.STRING, "x" * (size // 2))
     for i in range(count):
         properties = {"n": Property(EdmType.INT32, i)} | ({"text": text} if size else {})
-        assert do(store, Insert("tab", Entity(Key(f"p{i % partitions}", f"{i:05}"), properties))).ok
+        assert do(store, Insert("tab", Entity(EntityKey(f"p{i % partitions}", f"{i:05}"), properties))).ok
     return store, ranges
 
 
@@ -112,7 +112,7 @@ def test_a_token_outlives_the_entity_and_the_range_that_it_names_t5() -> None:
     """T5: deletion, split, merge."""
     store, ranges = filled(10)
     token = do(store, Query("tab", top=5)).continuation
-    do(store, Delete("tab", Key("p0", "00005")))
+    do(store, Delete("tab", EntityKey("p0", "00005")))
     ranges.split_at("tab", "p0")
     assert keys(pages(store, Query("tab", continuation=token)))[0][1] == "00006"
     ranges.merge(0)

@@ -17,12 +17,12 @@ from pkadvisor.table.store import (
     Delete,
     DeleteTable,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     ListTables,
     Merge,
     Operation,
@@ -47,11 +47,11 @@ GOOD: tuple[Operation, ...] = (
     Insert("TAB", entity("k" * 1024, "r")),
     Insert("Tab", entity("p", "\U0001f600" * 512)),
     Insert("Tab", entity("p", "d", d=Property(EdmType.DATETIME, parse_datetime_ticks("1601-01-01")))),
-    Insert("Tab", Entity(Key("p", "64k"), big() | {"b": Property(EdmType.BINARY, bytes(64 << 10))})),
-    Insert("Tab", Entity(Key("p", "many"), {f"p{i}": Property(INT32, i) for i in range(252)})),
+    Insert("Tab", Entity(EntityKey("p", "64k"), big() | {"b": Property(EdmType.BINARY, bytes(64 << 10))})),
+    Insert("Tab", Entity(EntityKey("p", "many"), {f"p{i}": Property(INT32, i) for i in range(252)})),
     Insert("Tab", entity("p", "name", **{"n" * 255: 1, "_a": 1, "é1": 2, "Δ": 3})),
-    Insert("Tab", Entity(Key("p", "null"), {"n": Property(TEXT, None), "m": Property(INT32, 1)})),  # type: ignore[arg-type]
-    Insert("Tab", Entity(Key("p", "many and a null"), {f"p{i}": Property(INT32, i) for i in range(252)} | NULL)),
+    Insert("Tab", Entity(EntityKey("p", "null"), {"n": Property(TEXT, None), "m": Property(INT32, 1)})),  # type: ignore[arg-type]
+    Insert("Tab", Entity(EntityKey("p", "many and a null"), {f"p{i}": Property(INT32, i) for i in range(252)} | NULL)),
     *(Insert("Tab", entity("p", name, **{name: 1})) for name in ("_", "नाम", "e\u0301", "Ⅷ", "a\u200d", "\U00020000")),
     Insert("Tab", entity("p", "surrogates", s="a\ud800b", t="\udc00")),
     Insert("Tab", entity("p", "n", n=float("nan"), i=float("inf"), l=Property(INT64, -(2**63)))),
@@ -76,15 +76,15 @@ REFUSED: tuple[tuple[Operation, int, str], ...] = (
     (Insert("Tab", entity("p", "r/r")), 400, "OutOfRangeInput"),
     (Insert("Tab", entity("k" * 1025)), 400, "InvalidInput"),
     (Insert("Tab", entity("p", "\U0001f600" * 513)), 400, "InvalidInput"),
-    (Insert("Tab", Entity(Key(None, "r"), {})), 400, "PropertiesNeedValue"),  # type: ignore[arg-type]
-    (Insert("Tab", Entity(Key("p", None), {})), 400, "PropertiesNeedValue"),  # type: ignore[arg-type]
-    (Insert("Tab", Entity(Key("p", 5), {})), 400, "InvalidInput"),  # type: ignore[arg-type]
-    (Insert("Tab", Entity(Key("p", "r"), big(bytes_=(64 << 10) + 2))), 400, "PropertyValueTooLarge"),
+    (Insert("Tab", Entity(EntityKey(None, "r"), {})), 400, "PropertiesNeedValue"),  # type: ignore[arg-type]
+    (Insert("Tab", Entity(EntityKey("p", None), {})), 400, "PropertiesNeedValue"),  # type: ignore[arg-type]
+    (Insert("Tab", Entity(EntityKey("p", 5), {})), 400, "InvalidInput"),  # type: ignore[arg-type]
+    (Insert("Tab", Entity(EntityKey("p", "r"), big(bytes_=(64 << 10) + 2))), 400, "PropertyValueTooLarge"),
     (Insert("Tab", entity(s="\U0001f600" * 16_385)), 400, "PropertyValueTooLarge"),
     (Insert("Tab", entity(b=bytes((64 << 10) + 1))), 400, "PropertyValueTooLarge"),
-    (Insert("Tab", Entity(Key("p", "r"), LONG)), 400, "EntityTooLarge"),
+    (Insert("Tab", Entity(EntityKey("p", "r"), LONG)), 400, "EntityTooLarge"),
     (
-        Insert("Tab", Entity(Key("p", "r"), {f"p{i}": Property(INT32, i) for i in range(253)})),
+        Insert("Tab", Entity(EntityKey("p", "r"), {f"p{i}": Property(INT32, i) for i in range(253)})),
         400,
         "TooManyProperties",
     ),
@@ -102,25 +102,25 @@ REFUSED: tuple[tuple[Operation, int, str], ...] = (
     ),
     *((Insert("Tab", entity(x=Property(EdmType.DATETIME, t))), 400, "OutOfRangeInput") for t in (0, -1, 2**62)),
     (Insert("none", entity()), 404, "TableNotFound"),
-    (Get("none", Key("p", "r")), 404, "TableNotFound"),
+    (Get("none", EntityKey("p", "r")), 404, "TableNotFound"),
     (Query("none"), 404, "TableNotFound"),
-    (Get("Tab", Key("p", "none")), 404, "ResourceNotFound"),
-    (Get("Tab", Key("p", "no/ne")), 404, "ResourceNotFound"),
+    (Get("Tab", EntityKey("p", "none")), 404, "ResourceNotFound"),
+    (Get("Tab", EntityKey("p", "no/ne")), 404, "ResourceNotFound"),
     (Update("Tab", entity("p", "none")), 404, "ResourceNotFound"),
     (Merge("Tab", entity("p", "none"), 'W/"x"'), 404, "ResourceNotFound"),
-    (Delete("Tab", Key("p", "none")), 404, "ResourceNotFound"),
+    (Delete("Tab", EntityKey("p", "none")), 404, "ResourceNotFound"),
     (Insert("Tab", entity("old", "1")), 409, "EntityAlreadyExists"),
     (Update("Tab", entity("old", "1"), 'W/"x"'), 412, "UpdateConditionNotSatisfied"),
     (Update("none", entity("old", "1"), 'W/"x"'), 404, "TableNotFound"),
     *((Merge("Tab", entity("old", "1"), tag), 400, "InvalidInput") for tag in MALFORMED),
     (Update("Tab", entity("p", "none"), '"x"'), 400, "InvalidInput"),
-    (Delete("Tab", Key("old", "1"), "x"), 400, "InvalidInput"),
-    (Delete("Tab", Key("old", "1"), 'W/"x"'), 412, "UpdateConditionNotSatisfied"),
+    (Delete("Tab", EntityKey("old", "1"), "x"), 400, "InvalidInput"),
+    (Delete("Tab", EntityKey("old", "1"), 'W/"x"'), 412, "UpdateConditionNotSatisfied"),
     *((Update("Tab", entity("old", "1"), tag), 400, "MissingRequiredHeader") for tag in ("", None)),  # type: ignore[arg-type]
-    (Delete("Tab", Key("old", "1"), ""), 400, "MissingRequiredHeader"),
+    (Delete("Tab", EntityKey("old", "1"), ""), 400, "MissingRequiredHeader"),
     (Merge("Tab", entity("old", "1", **{f"q{i}": i for i in range(252)})), 400, "TooManyProperties"),
     (
-        InsertOrMerge("Tab", Entity(Key("old", "1"), {f"q{i}": Property(TEXT, "x" * 32_000) for i in range(16)})),
+        InsertOrMerge("Tab", Entity(EntityKey("old", "1"), {f"q{i}": Property(TEXT, "x" * 32_000) for i in range(16)})),
         400,
         "EntityTooLarge",
     ),
@@ -168,8 +168,8 @@ def test_a_timestamp_that_is_given_is_ignored() -> None:
     do(store, CreateTable("Tab"))
     given = {f"p{i}": Property(INT32, i) for i in range(252)} | {"Timestamp": Property(EdmType.DATETIME, 5)}
     for write in (Insert, Merge, InsertOrReplace):
-        assert do(store, write("Tab", Entity(Key("p", "r"), given))).ok
-        (found,) = do(store, Get("Tab", Key("p", "r"))).entities
+        assert do(store, write("Tab", Entity(EntityKey("p", "r"), given))).ok
+        (found,) = do(store, Get("Tab", EntityKey("p", "r"))).entities
         assert len(found.properties) == 252 and found.timestamp_ticks >= ranges.ticks
 
 
@@ -177,7 +177,7 @@ def test_a_timestamp_that_is_given_is_ignored() -> None:
 def test_what_is_beyond_a_limit_has_its_code_and_leaves_no_trace(operation: Operation, status: int, code: str) -> None:
     store, ranges = made()
     do(store, CreateTable("Tab"))
-    do(store, Insert("Tab", Entity(Key("old", "1"), big(bytes_=40_000) | {"y": Property(INT32, 1)})))
+    do(store, Insert("Tab", Entity(EntityKey("old", "1"), big(bytes_=40_000) | {"y": Property(INT32, 1)})))
     before = dict(ranges.ranges[0].rows)
     outcome = do(store, operation)
     assert (outcome.status, outcome.code) == (status, code)
@@ -195,14 +195,14 @@ GROUPS: tuple[tuple[tuple[Operation, ...], int, str, int | None], ...] = (
     ((Insert("Tab", entity("p", "1")), Insert("Tab", entity("old", "x/"))), 400, PARTITIONS, 1),
     ((Insert("Tab", entity("p", "1")), Insert("Tab", entity("p", "x/"))), 400, "OutOfRangeInput", 1),
     ((Insert("Tab", entity("old", "2")), Insert("Tab", entity("old", "1"))), 409, "EntityAlreadyExists", 1),
-    ((Insert("Tab", entity("old", "2")), Delete("Tab", Key("old", "3"))), 404, "ResourceNotFound", 1),
+    ((Insert("Tab", entity("old", "2")), Delete("Tab", EntityKey("old", "3"))), 404, "ResourceNotFound", 1),
     ((Insert("Tab", entity("p", "\U0001f600")), Insert("Tab", entity("p", "\ud83d\ude00"))), 400, TWICE, 1),
     ((Insert("none", entity("p", "1")), Insert("none", entity("p", "2"))), 404, "TableNotFound", 0),
     ((Update("Tab", entity("old", "1"), "x"), Insert("Tab", entity("old", "2"))), 400, "InvalidInput", 0),
-    ((Insert("Tab", entity("old", "2")), Delete("Tab", Key("old", "1"), "")), 400, "MissingRequiredHeader", 1),
+    ((Insert("Tab", entity("old", "2")), Delete("Tab", EntityKey("old", "1"), "")), 400, "MissingRequiredHeader", 1),
     ((Update("Tab", entity("old", "1"), 'W/"x"'), Insert("Tab", entity("old", "2"))), 412, CONDITION, 0),
     ((Insert("Tab", entity("old", "1")),), 409, "EntityAlreadyExists", 0),
-    (tuple(Insert("Tab", Entity(Key("p", str(i)), MANY)) for i in range(5)), 413, "RequestBodyTooLarge", None),
+    (tuple(Insert("Tab", Entity(EntityKey("p", str(i)), MANY)) for i in range(5)), 413, "RequestBodyTooLarge", None),
 )  # fmt: skip
 
 
@@ -241,11 +241,11 @@ def test_what_was_seen_before_is_judged_as_if_it_came_first(rows: list[dict[str,
     """Properties with known names and types are checked in fewer passes: the same codes, sizes and bytes."""
     for properties in rows:
         for given_as in (properties, MappingProxyType(properties)):  # only a dict is compared with what came before
-            first = judged(Entity(Key("p", "ä"), given_as))
-            assert first == judged(Entity(Key("p", "ä"), MappingProxyType(properties)))
+            first = judged(Entity(EntityKey("p", "ä"), given_as))
+            assert first == judged(Entity(EntityKey("p", "ä"), MappingProxyType(properties)))
             if isinstance(first, Body):
                 kept = {name: p for name, p in properties.items() if p.value is not None}
-                assert first.size_bytes == accounting.entity_bytes(Entity(Key("p", "ä"), kept))
+                assert first.size_bytes == accounting.entity_bytes(Entity(EntityKey("p", "ä"), kept))
 
 
 def judged(entity: Entity) -> Body | str:
@@ -264,7 +264,7 @@ def test_the_timestamp_of_an_entity_rises_whatever_clocks_do_t4() -> None:
     for step in (0, 5, -100, -100, 1000):
         ranges.ticks += step
         do(store, Update("Tab", entity()))
-        (found,) = do(store, Get("Tab", Key("p", "r"))).entities
+        (found,) = do(store, Get("Tab", EntityKey("p", "r"))).entities
         ticks.append(found.timestamp_ticks)
         tags.append(found.etag)
     assert ticks == sorted(set(ticks)) and len(set(tags)) == len(tags)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from pkadvisor.engine.options import MS, SECOND
-from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.partition.balancer import MergeRanges, MoveRange, SplitRange
 from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.faults import NetworkFaults
@@ -19,10 +19,10 @@ from pkadvisor.table.store import (
     CreateTable,
     DeleteTable,
     Entity,
+    EntityKey,
     Group,
     Insert,
     InsertOrReplace,
-    Key,
     Operation,
     Outcome,
     Query,
@@ -68,7 +68,7 @@ class Life:
         while not self.over:
             value = len(self.written) + 1
             self.written[value] = Written(world.now_ns(), 1 << 62, False)
-            key, called_ns = Key(chance.choice("abyz"), f"{value}"), world.now_ns()
+            key, called_ns = EntityKey(chance.choice("abyz"), f"{value}"), world.now_ns()
             operation: Operation = Insert("tab", entity(*key, v=value))
             if chance.randrange(3) == 0:
                 both = (
@@ -88,12 +88,12 @@ class Life:
             if leader is not None and found is not None and found.entries:
                 place = chance.randrange(len(found.entries))
                 entry = found.entries[place]
-                action: Split | Merge | Move = Split(entry.number, "size")
+                action: SplitRange | MergeRanges | MoveRange = SplitRange(entry.number, "size")
                 match chance.randrange(3):
                     case 0:
-                        action = Move(entry.number, chance.choice(stamp.layout.server_names()))
+                        action = MoveRange(entry.number, chance.choice(stamp.layout.server_names()))
                     case 1 if place + 1 < len(found.entries):
-                        action = Merge(entry.number, found.entries[place + 1].number)
+                        action = MergeRanges(entry.number, found.entries[place + 1].number)
                 with suppress(EngineError):
                     await leader.order(action)
             await self.world.sleep(chance.randrange(100 * MS))

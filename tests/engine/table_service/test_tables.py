@@ -22,11 +22,11 @@ from pkadvisor.table.store import (
     CreateTable,
     Delete,
     DeleteTable,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrReplace,
-    Key,
     ListTables,
     Query,
     Update,
@@ -41,7 +41,7 @@ def test_tables_are_there_for_another_front_end_and_after_a_restart_t8() -> None
     do(store, Insert("Orders", entity()))
     other, _ = made(ranges)
     assert do(other, ListTables()).tables == ("Orders",)
-    assert do(other, Get("orders", Key("p", "r"))).ok
+    assert do(other, Get("orders", EntityKey("p", "r"))).ok
     assert do(other, CreateTable("ORDERS")).code == "TableAlreadyExists"
 
 
@@ -53,7 +53,7 @@ def test_a_front_end_that_is_not_alone_sees_at_once_what_another_one_deletes_t8(
     do(other, DeleteTable("tab"))
     assert do(one, Insert("tab", entity())).code == "TableNotFound"
     do(other, CreateTable("tab"))
-    assert do(one, Get("tab", Key("p", "r"))).code == "ResourceNotFound"
+    assert do(one, Get("tab", EntityKey("p", "r"))).code == "ResourceNotFound"
 
 
 def test_the_name_of_a_deleted_table_is_free_after_forty_seconds() -> None:
@@ -63,7 +63,7 @@ def test_the_name_of_a_deleted_table_is_free_after_forty_seconds() -> None:
     do(store, Insert("tab", entity()))
     assert do(store, DeleteTable("tab")).ok
     assert do(store, ListTables()).tables == ()
-    key = Key("p", "r")
+    key = EntityKey("p", "r")
     attempts = (Insert("tab", entity()), Get("TAB", key), Query("tab"), Delete("tab", key), DeleteTable("tab"))
     for step in (0, 40 * 10_000_000 - 1):
         ranges.ticks += step
@@ -104,7 +104,7 @@ def test_a_deletion_that_breaks_off_at_any_step_is_ended_later(steps: int) -> No
     if not outcome.ok and do(after, Query("tab")).ok:
         assert len(keys(pages(after, Query("tab")))) == 600
         return
-    assert do(after, Get("tab", Key("p", "000"))).code in ("TableNotFound", "TableBeingDeleted")
+    assert do(after, Get("tab", EntityKey("p", "000"))).code in ("TableNotFound", "TableBeingDeleted")
     assert do(after, CreateTable("tab")).ok
     assert keys(pages(after, Query("tab"))) == []
     assert [key for key in ranges.ranges[0].rows if key.startswith(b"acc\0tab\0")] == []
@@ -119,7 +119,7 @@ def test_a_deletion_under_way_is_a_conflict() -> None:
     do(store, DeleteTable("tab"))
     ranges.fail_after = None
     service = TableService(ranges, ACCOUNT, limits=NO_WAIT)
-    for operation in (Get("tab", Key("p", "r")), Insert("tab", entity()), Query("tab"), DeleteTable("tab")):
+    for operation in (Get("tab", EntityKey("p", "r")), Insert("tab", entity()), Query("tab"), DeleteTable("tab")):
         assert run(service.execute(operation)).code == "TableBeingDeleted"
     assert run(service.execute(ListTables())).tables == ()
     create = CreateTableRequest(row_keys.schema_key(ACCOUNT, "tab"), "tab", 0)
@@ -136,12 +136,12 @@ def test_a_write_that_comes_after_its_table_is_never_seen() -> None:
     do(store, DeleteTable("tab"))
     assert run(carry_out(ranges.ranges[0], late, ranges.ticks)).ok  # nobody can know
     do(store, CreateTable("tab"))
-    assert do(store, Get("tab", Key("p", "a"))).code == "ResourceNotFound"
+    assert do(store, Get("tab", EntityKey("p", "a"))).code == "ResourceNotFound"
     assert do(store, Update("tab", entity("p", "a"))).code == "ResourceNotFound"
     assert keys(pages(store, Query("tab"))) == []
     assert do(store, Insert("tab", entity("p", "a", new=1))).ok
     assert run(carry_out(ranges.ranges[0], late, ranges.ticks)).code == "TableNotFound"
-    assert do(store, Get("tab", Key("p", "a"))).entities[0].properties["new"].value == 1
+    assert do(store, Get("tab", EntityKey("p", "a"))).entities[0].properties["new"].value == 1
 
 
 def test_clearing_spares_the_rows_of_a_later_table() -> None:
@@ -194,8 +194,8 @@ def test_a_retry_after_a_lost_answer_ends_as_one_execution_t9(again: str) -> Non
     operation = {
         "insert": Insert("tab", entity("p", "new", v=1)),
         "upsert": InsertOrReplace("tab", entity("p", "new", v=1)),
-        "delete": Delete("tab", Key("p", "old")),
-        "group": Group((Insert("tab", entity("p", "new", v=1)), Delete("tab", Key("p", "old")))),
+        "delete": Delete("tab", EntityKey("p", "old")),
+        "group": Group((Insert("tab", entity("p", "new", v=1)), Delete("tab", EntityKey("p", "old")))),
     }[again]
     states = []
     for lost in (0, 1, 2):
@@ -217,11 +217,11 @@ def test_an_entity_that_comes_again_within_a_tick_has_another_tag_t4() -> None:
     store, _ = made()
     do(store, CreateTable("tab"))
     (old,) = do(store, Insert("tab", entity())).etags
-    do(store, Delete("tab", Key("p", "r"), old))
+    do(store, Delete("tab", EntityKey("p", "r"), old))
     (new,) = do(store, Insert("tab", entity())).etags
     assert new != old
     assert do(store, Update("tab", entity(), old)).code == "UpdateConditionNotSatisfied"
-    assert do(store, Delete("tab", Key("p", "r"), new)).ok
+    assert do(store, Delete("tab", EntityKey("p", "r"), new)).ok
 
 
 class Racing(Ranges):
@@ -243,7 +243,7 @@ def test_what_was_true_of_a_table_when_it_was_asked_is_not_remembered_if_it_chan
     ranges.service = TableService(ranges, ACCOUNT, limits=NO_WAIT, sole=True)
     run(ranges.service.execute(CreateTable("tab")))
     ranges.meanwhile = DeleteTable("tab")
-    run(ranges.service.execute(Get("tab", Key("p", "r"))))
+    run(ranges.service.execute(Get("tab", EntityKey("p", "r"))))
     assert run(ranges.service.execute(Insert("tab", entity()))).code == "TableBeingDeleted"
     run(ranges.service.maintain())
     assert run(ranges.service.execute(Insert("tab", entity()))).code == "TableNotFound"

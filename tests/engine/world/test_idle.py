@@ -19,7 +19,7 @@ from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.world import File
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.store import CreateTable, Entity, Get, Insert, Key, Property
+from pkadvisor.table.store import CreateTable, Entity, EntityKey, Get, Insert, Property
 
 QUICK = EngineOptions(
     lease_ns=160 * MS,
@@ -51,7 +51,7 @@ def test_an_idle_store_keeps_its_leases_and_goes_on_with_what_was_begun(
         assert stamp is not None and store.execute(CreateTable("tab")).ok
         server, value, row = stamp.servers["server-0"], Property(EdmType.STRING, "x" * 200), 0
         while counts["checkpoint"] < 2:  # two are combined, in many turns
-            assert store.execute(Insert("tab", Entity(Key("p", str(row)), {"v": value}))).ok
+            assert store.execute(Insert("tab", Entity(EntityKey("p", str(row)), {"v": value}))).ok
             row += 1
         assert counts["combine"] == 0, "the combine is still to come, and nobody calls"
         until(lambda: counts["combine"] == 1)
@@ -59,7 +59,7 @@ def test_an_idle_store_keeps_its_leases_and_goes_on_with_what_was_begun(
         until(lambda: time.monotonic() > begun + 3 * QUICK.lease_ns / 1e9)
         assert server.leased
         assert counts["server lost its lease"] == counts["server leased"] - 1 == 0
-        assert all(store.execute(Get("tab", Key("p", str(number)))).ok for number in range(row))
+        assert all(store.execute(Get("tab", EntityKey("p", str(number)))).ok for number in range(row))
         store.check()
 
 
@@ -112,7 +112,7 @@ def test_a_full_journal_is_written_out_in_pieces_with_turns_between(
     monkeypatch.setattr(Device, "write", noted)
     monkeypatch.setattr(extent_store, "WRITE_BYTES", 4 << 10)
     options = EngineOptions(journal_segment_bytes=32 << 10)
-    rows = [Entity(Key("p", str(number)), {"v": Property(EdmType.BINARY, bytes(500))}) for number in range(100)]
+    rows = [Entity(EntityKey("p", str(number)), {"v": Property(EdmType.BINARY, bytes(500))}) for number in range(100)]
     with open_directory(tmp_path, replicas=1, durability="written", options=options) as store:
         assert store.execute(CreateTable("tab")).ok
         assert all(store.execute(Insert("tab", row)).ok for row in rows)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.cli.main import main
-from pkadvisor.review.rules.proposals import Proposals
+from pkadvisor.review.rules.evaluate import Proposals
 from pkadvisor.review.rules.rule import load_rule, load_rules
 from pkadvisor.review.views.subjects import Subject
 from tests.review.support import findings

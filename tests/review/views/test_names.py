@@ -116,3 +116,27 @@ def test_any_name_is_read(name: str) -> None:
     assert all(isinstance(ask(name), bool) for ask in (*asked, names.unstable_hash, names.moment_of_arrival))
     assert isinstance(names.counter_of(name, name), bool)
     assert all(word == word.lower() for word in names.words(name))
+
+
+PERIODS = {"visit date": "day", "billing month": "month", "night": "day", "geburtsjahr jahr": "year", "hour": "hour"}
+CLOCKED = ("start local", "starts at", "departure", "check in", "start time utc", "beginn")
+UNCLOCKED = ("slot start", "window end", "valid from", "visit date", "shift start", "day", "format", "week start")
+
+
+@given(st.integers(0, 4), st.sampled_from(sorted(PERIODS.items())))
+def test_a_time_is_a_period_by_the_end_of_its_name(spelling: int, named: tuple[str, str]) -> None:
+    assert names.period(_spellings(named[0])[spelling]) == named[1]
+
+
+@given(st.integers(0, 4), st.sampled_from([*((p, True) for p in CLOCKED), *((p, False) for p in UNCLOCKED)]))
+def test_times_of_a_clock_are_told_from_the_ends_of_a_period(spelling: int, named: tuple[str, bool]) -> None:
+    assert names.moment(_spellings(named[0])[spelling]) is named[1]
+
+
+ON_THE_WALL = ("start local", "local time", "localtime", "hora local", "ortszeit", "created cet")
+NOT_ON_THE_WALL = ("local date", "local time utc", "starts at", "localized at", "gmt", "local day")
+
+
+@given(st.integers(0, 4), st.sampled_from([*((p, True) for p in ON_THE_WALL), *((p, False) for p in NOT_ON_THE_WALL)]))
+def test_local_times_are_told_from_days_and_from_utc(spelling: int, named: tuple[str, bool]) -> None:
+    assert names.local_time(_spellings(named[0])[spelling]) is named[1]

@@ -10,7 +10,7 @@ import pytest
 from pkadvisor.engine.capacity.capacity import Bound, Capacity, Place, Work
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.balancer import Action, Merge, Move, RangeLoad, Split
+from pkadvisor.engine.partition.balancer import Action, MergeRanges, MoveRange, RangeLoad, SplitRange
 from pkadvisor.errors import UsageError
 from pkadvisor.stress.load.faults import ServerDown, parse_fault
 from pkadvisor.stress.placement.living_map import LivingMap
@@ -135,7 +135,7 @@ def wait_ns(capacity: Capacity, at_ns: int, place: MapRange, rank: int) -> int:
 
 def test_a_split_a_move_and_a_merge_tell_capacity_what_the_engine_tells_it() -> None:
     steady = dict.fromkeys(range(10), 10)
-    policy = Scripted([], [], [], [], [Split(1, "load")], [Move(3, "b")], [Merge(2, 3)])
+    policy = Scripted([], [], [], [], [SplitRange(1, "load")], [MoveRange(3, "b")], [MergeRanges(2, 3)])
     capacity = Capacity(TIGHT)
     living = LivingMap(space(10), (), ["a", "b"], QUICK, policy=policy)
     events: list[MapEvent] = []

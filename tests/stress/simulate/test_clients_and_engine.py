@@ -11,11 +11,21 @@ from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.limits import Limits
 from pkadvisor.stress.simulate.clients import Clients, run_clients
-from pkadvisor.table.store import CreateTable, Entity, Get, Group, InsertOrReplace, Key, Operation, Outcome, Update
+from pkadvisor.table.store import (
+    CreateTable,
+    Entity,
+    EntityKey,
+    Get,
+    Group,
+    InsertOrReplace,
+    Operation,
+    Outcome,
+    Update,
+)
 from tests.stress.small import MS, NEVER_AGAIN, SECOND, Waits, fixed, limits, one_class, read, script, space, write
 from tests.tiers import sizes
 
-KEY = Key("000000", "row")
+KEY = EntityKey("000000", "row")
 ROW = InsertOrReplace("rows", Entity(KEY, {}))
 
 
@@ -42,7 +52,7 @@ class OnEngine:
 
     async def writing(self, rows: int) -> None:
         """Groups, one after the other."""
-        writes = tuple(InsertOrReplace("rows", Entity(Key("000000", str(row)), {})) for row in range(rows))
+        writes = tuple(InsertOrReplace("rows", Entity(EntityKey("000000", str(row)), {})) for row in range(rows))
         await self.store.sleep_ms(self.think_ns / MS)
         while self.store.now_ms() < self.ends_ms:
             assert (await self.send(Group(writes) if rows > 1 else writes[0])).ok

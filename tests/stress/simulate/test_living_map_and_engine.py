@@ -24,7 +24,7 @@ from pkadvisor.stress.placement.living_map import LivingMap
 from pkadvisor.stress.placement.run_result import MapEvent
 from pkadvisor.stress.placement.stamp_map import MapRange, WindowCounts
 from pkadvisor.stress.simulate.loop import run_loop
-from pkadvisor.table.store import CreateTable, Entity, InsertOrReplace, Key
+from pkadvisor.table.store import CreateTable, Entity, EntityKey, InsertOrReplace
 from tests.stress.placement.test_living_map import QUICK, TIGHT, poisson
 from tests.stress.small import NEVER_AGAIN, SECOND, Listed, one_class, script, space, write
 from tests.tiers import sizes
@@ -44,7 +44,7 @@ def on_engine(load: Listed, size: int) -> tuple[np.ndarray, list[int], list[int]
         assert store.stamp is not None
         assert store.execute(CreateTable("rows")).status == 204
         for at_ns, _, rank in load.requests:
-            outcome = store.execute(InsertOrReplace("rows", Entity(Key(keys[rank], ""), {})), at_ns / 1e6)
+            outcome = store.execute(InsertOrReplace("rows", Entity(EntityKey(keys[rank], ""), {})), at_ns / 1e6)
             assert outcome.status in (204, 503)
             refused[at_ns // SECOND] += outcome.status == 503
             found = store.stamp.map()

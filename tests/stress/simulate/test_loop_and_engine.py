@@ -16,7 +16,17 @@ from pkadvisor.stress.simulate.course import Traced
 from pkadvisor.stress.simulate.loop import run_loop
 from pkadvisor.table.accounting import entity_bytes
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.store import CreateTable, Entity, Get, Group, Insert, InsertOrReplace, Key, Operation, Property
+from pkadvisor.table.store import (
+    CreateTable,
+    Entity,
+    EntityKey,
+    Get,
+    Group,
+    Insert,
+    InsertOrReplace,
+    Operation,
+    Property,
+)
 from pkadvisor.table.store import Query as Page
 from tests.stress.small import (
     MS,
@@ -39,7 +49,7 @@ BEGIN_NS = 100 * SECOND
 
 
 def entity(partition: int, row: int) -> Entity:
-    return Entity(Key(f"{partition:06d}", f"{row:06d}"), {"v": Property(EdmType.INT32, row)})
+    return Entity(EntityKey(f"{partition:06d}", f"{row:06d}"), {"v": Property(EdmType.INT32, row)})
 
 
 def loaded(store: EmbeddedStore) -> None:
@@ -86,7 +96,7 @@ def operation(number: int, step: int, token: str) -> Operation:
             return InsertOrReplace("rows", entity(1, 7))
         case 1:
             group = Group(tuple(InsertOrReplace("rows", entity(1, row)) for row in range(100)))
-            return (group, Get("rows", Key("000002", "000003")), InsertOrReplace("rows", entity(3, 9)))[step]
+            return (group, Get("rows", EntityKey("000002", "000003")), InsertOrReplace("rows", entity(3, 9)))[step]
         case 2:
             return Page("rows", between(0, 3), continuation=token)
         case 3:
@@ -94,7 +104,7 @@ def operation(number: int, step: int, token: str) -> Operation:
         case 4:
             return Page("rows", "PartitionKey eq '000006'")
         case _:
-            return Get("rows", Key("000005", "none"))
+            return Get("rows", EntityKey("000005", "none"))
 
 
 def ready(tight: Limits, enforcement: Enforcement, seed: int, before: int) -> Capacity:

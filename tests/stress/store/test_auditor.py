@@ -15,18 +15,18 @@ from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.stress.store.audited_rows import AuditedRows, Version, wanted
 from pkadvisor.stress.store.auditor import Auditor
-from pkadvisor.table.edm import EdmType, Literal, utf16_key
+from pkadvisor.table.edm import EdmType, TypedValue, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, evaluate, format_filter
 from pkadvisor.table.store import (
     CreateTable,
     Delete,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrMerge,
     InsertOrReplace,
-    Key,
     Merge,
     Operation,
     Outcome,
@@ -47,7 +47,7 @@ FILTERS = (
 
 
 def entity(pk: str, rk: str, **values: int) -> Entity:
-    return Entity(Key(pk, rk), {name: Property(EdmType.INT32, value) for name, value in values.items()})
+    return Entity(EntityKey(pk, rk), {name: Property(EdmType.INT32, value) for name, value in values.items()})
 
 
 def random_operation(dice: Random, etags: list[str]) -> Operation:
@@ -118,7 +118,7 @@ values = st.one_of(
     st.builds(Property, st.just(EdmType.DOUBLE), st.floats(width=16)),
 )
 compared = st.builds(
-    lambda name, operator, value: Comparison(name, operator, Literal(*value)),
+    lambda name, operator, value: Comparison(name, operator, TypedValue(*value)),
     st.sampled_from(["PartitionKey", "RowKey", "a", "b"]), st.sampled_from(Operator), values,
 )  # fmt: skip
 trees = st.recursive(
@@ -130,7 +130,7 @@ trees = st.recursive(
     ),
     max_leaves=6,
 )
-keys = st.builds(Key, *[st.sampled_from(["", "a", "ab", "b", "\ue000", "\U0001f600"])] * 2)
+keys = st.builds(EntityKey, *[st.sampled_from(["", "a", "ab", "b", "\ue000", "\U0001f600"])] * 2)
 
 
 @given(trees, st.lists(st.builds(Entity, keys, st.dictionaries(st.sampled_from("ab"), values)), max_size=8))
@@ -218,7 +218,7 @@ def test_a_throttled_write_changed_nothing() -> None:
 
 
 def test_of_writes_under_way_at_once_any_order_may_be() -> None:
-    auditor, key = Auditor(), Key("a", "1")
+    auditor, key = Auditor(), EntityKey("a", "1")
     one, two = entity("a", "1", v=1), entity("a", "1", v=2)
     first, second = auditor.begin(InsertOrReplace(TABLE, one)), auditor.begin(InsertOrReplace(TABLE, two))
     assert auditor.end(second, Outcome(204, etags=("W/2",)))

@@ -15,13 +15,13 @@ from pkadvisor.report.text.stress_measured import calibration_file
 from pkadvisor.stress.simulate.recorder import Recorder
 from pkadvisor.stress.store.calibration import Calibration, Measured, by_keys, calibrated
 from pkadvisor.stress.store.real_driver import Attempt, RealRun
-from pkadvisor.table.store import Entity, Get, Insert, Key, Query
+from pkadvisor.table.store import Entity, EntityKey, Get, Insert, Query
 from tests.stress.small import SECOND, page, read, space, write
 
 LIMITS = default_limits()
 MS = 1_000_000
-GET = Get("t", Key("p", "r"))
-INSERT = Insert("t", Entity(Key("p", "r"), {}))
+GET = Get("t", EntityKey("p", "r"))
+INSERT = Insert("t", Entity(EntityKey("p", "r"), {}))
 
 
 def run_of(attempts: list[Attempt]) -> RealRun:

@@ -20,11 +20,11 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import (
     CreateTable,
     Entity,
+    EntityKey,
     Get,
     Group,
     Insert,
     InsertOrReplace,
-    Key,
     ListTables,
     Operation,
     Outcome,
@@ -74,13 +74,13 @@ class Changing:
         self, class_number: int, instance: int, request: int, at_ns: int
     ) -> Generator[tuple[Operation, ...], tuple[Outcome, ...], None]:
         if class_number == 0:
-            key = Key(f"{instance:06d}", f"{request}")
+            key = EntityKey(f"{instance:06d}", f"{request}")
             yield (Insert(TABLE, Entity(key, {"n": Property(EdmType.INT32, request)})),)
             answers = yield (Get(TABLE, key), Query(TABLE, f"PartitionKey eq '{key.partition_key}'"))
             assert answers[0].entities[0].properties["n"].value == request
             return
         while True:
-            (found,) = yield (Get(TABLE, Key("000000", "shared")),)
+            (found,) = yield (Get(TABLE, EntityKey("000000", "shared")),)
             entity = found.entities[0]
             new = Entity(entity.key, {"n": Property(EdmType.INT32, int(entity.properties["n"].value) + 1)})
             (answer,) = yield (Update(TABLE, new, entity.etag),)
@@ -88,7 +88,7 @@ class Changing:
                 return
 
 
-SHARED = Entity(Key("000000", "shared"), {"n": Property(EdmType.INT32, 0)})
+SHARED = Entity(EntityKey("000000", "shared"), {"n": Property(EdmType.INT32, 0)})
 
 
 def load_of(count: int, kinds: int = 2) -> Listed:
@@ -262,7 +262,7 @@ def test_what_breaks_a_thread_comes_out() -> None:
 
 def rows(count: int, partitions: int = 3) -> list[Entity]:
     return [
-        Entity(Key(f"{i % partitions:06d}", f"{i:05d}"), {"s": Property(EdmType.STRING, "x" * 100)})
+        Entity(EntityKey(f"{i % partitions:06d}", f"{i:05d}"), {"s": Property(EdmType.STRING, "x" * 100)})
         for i in range(count)
     ]
 
@@ -273,7 +273,7 @@ def test_groups_hold_each_row_once_and_are_as_large_as_they_may_be() -> None:
     assert sorted(w.entity.key for g in groups for w in g) == sorted(e.key for e in given)
     assert all(len({w.entity.key.partition_key for w in g}) == 1 and len(g) <= 100 for g in groups)
     assert len(groups) == 12
-    heavy = [Entity(Key("p", f"{i}"), {"s": Property(EdmType.STRING, "x" * 30_000)}) for i in range(100)]
+    heavy = [Entity(EntityKey("p", f"{i}"), {"s": Property(EdmType.STRING, "x" * 30_000)}) for i in range(100)]
     assert [len(g) for g in groups_of(TABLE, heavy, default_limits())] == [17, 17, 17, 17, 17, 15]
 
 

@@ -18,7 +18,7 @@ from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.store import CreateTable, Entity, Group, Insert, Key, Property, Query
+from pkadvisor.table.store import CreateTable, Entity, EntityKey, Group, Insert, Property, Query
 from tests.worlds.answers import Answers, Instance
 from tests.worlds.key_text import UnreadableError
 from tests.worlds.law.sent_text import request_text
@@ -142,7 +142,7 @@ def _load(store: EmbeddedStore, layout: Layout) -> None:
         pointer = layout.scheme.each_key()[row.via][2] == "pointer"
         entity = {} if pointer else layout.kind.rows[row.entity]
         kept = {n: stored(v, layout.kind.types[n]) for n, v in entity.items() if v is not None and n.isidentifier()}
-        partitions[row.partition].append(Insert("Worlds", Entity(Key(row.partition, row.row), kept)))
+        partitions[row.partition].append(Insert("Worlds", Entity(EntityKey(row.partition, row.row), kept)))
     for inserts in partitions.values():
         for begin in range(0, len(inserts), 100):
             some = tuple(inserts[begin : begin + 100])

@@ -5,6 +5,7 @@ The design is what ``analyze`` recommends, written into the design file as the k
 - *analyze* (the keys in use), *score*, *compare* (both sides), *stress* (the keys in use, and, without them in the
   file, the recommended ones) and *review* tell equal figures of each table and kind, and *score* the same intervals as
   *analyze*; a profile of the data tells *score* and *review* alike;
+- *analyze* and *score* tell equal figures of the keys that the design came with;
 - what is recommended with exit code 0 passes the review with its default settings;
 - every document keeps to its schema;
 - what *analyze* refuses *review* refuses for that reason, and *stress* never passes it.
@@ -109,7 +110,7 @@ def _stressed(request: AnalyzeRequest) -> Document:
 def _reviewed(design: str, **more: Any) -> Document:
     from pkadvisor.usecases.review import ReviewRequest, review
 
-    with patch("pkadvisor.review.rules.proposals.Proposals.of", lambda *_: ""):  # another search, of no figure here
+    with patch("pkadvisor.review.rules.evaluate.Proposals.of", lambda *_: ""):  # another search, of no figure here
         return _whole(to_builtins(review(ReviewRequest((design,), **more), SilentProgress())))
 
 
@@ -211,6 +212,7 @@ def _passed(design: Document, table: Document) -> bool:
 def differences(files: Files, folder: Path) -> Iterator[Broken]:
     """Where the five commands differ over one design and its evidence."""
     before = _analyzed(files.request(files.plain))
+    yield from _scores_of_keys_in_use(files, before)
     chosen = {p: t["recommended"] for p, t in _by_place(before["tables"]).items() if t["recommended"] is not None}
     if not chosen:
         return
@@ -255,6 +257,15 @@ def _scores(request: AnalyzeRequest, current: dict[Place, Document], words: dict
         card = cards[place]["schemes"][0]["scheme"]
         yield from _unequal(_figures(scheme), _figures(card), "score against analyze", words[place])
         yield from _unequal(_intervals(scheme), _intervals(card), "score against analyze", words[place])
+
+
+def _scores_of_keys_in_use(files: Files, before: Document) -> Iterator[Broken]:
+    """The keys that the design came with, beside those of the other tables and kinds that it came with: some may be
+    kept where others are not."""
+    in_use = {p: t["current"] for p, t in _by_place(before["tables"]).items() if t["current"] is not None}
+    if in_use:
+        words = {place: scheme_of(scheme).text for place, scheme in in_use.items()}
+        yield from _scores(files.request(files.plain), in_use, words)
 
 
 def _comparisons(

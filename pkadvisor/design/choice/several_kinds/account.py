@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pkadvisor.design.choice.sections import Judged, Section
-from pkadvisor.design.choice.several_kinds.kinds import Arranged
 from pkadvisor.design.cost.cost import beside
 from pkadvisor.design.load.breaks import ACCOUNT, SCANS, account_unit
 from pkadvisor.design.load.estimates import DEFAULT_HORIZON_FACTOR, Bench, CostEstimate, Violation
@@ -202,19 +201,6 @@ def declared_asker(name: str, workload: Workload) -> Asker:
     return Asker(name, values, rates, workload.minutes, factor, growth if raises else None, at_least=True)
 
 
-def judged_account(judged: Sequence[Judged], arranged: Sequence[Arranged], limits: Limits) -> tuple[AccountLoad, ...]:
-    """The account under the recommended keys of all tables and kinds; nothing where only one asks anything of it."""
-    kinds = [
-        (table_name(each.section), each.bench, each.advice.recommended)
-        for each in judged
-        if each.bench is not None and each.advice is not None
-    ]
-    unknown = [
-        (table_name(each.section), each.workload) for each in judged if each.bench is None or each.advice is None
-    ]
-    return shared_loads(kinds, unknown, limits, math.fsum(a.chosen.saved_per_s_peak for a in arranged))
-
-
 def shared_loads(
     kinds: Sequence[tuple[str, Bench, CostEstimate]],
     unknown: Sequence[tuple[str, Workload]],
@@ -234,24 +220,30 @@ def table_name(section: Section) -> str:
     return f"{section.table} · {section.kind}" if section.kind else section.table
 
 
-def judged_beside(judged: Sequence[Judged], loads: Sequence[AccountLoad]) -> list[Judged]:
-    """The answers with every break factor at the account's load of all tables, not at that of one."""
+def judged_beside(
+    judged: Sequence[Judged], loads: Sequence[AccountLoad], in_use: Sequence[AccountLoad]
+) -> list[Judged]:
+    """The answers with every break factor at the account's load of all tables, not at that of one.
+
+    ``loads``: where all have the recommended keys, ``in_use``: where all have those of today, as the keys in use have.
+    """
     out = []
     for each in judged:
-        if each.bench is None or each.advice is None:
+        advice, bench = each.advice, each.bench
+        if bench is None or advice is None:
             out.append(each)
             continue
-        name, current = table_name(each.section), each.advice.current
-        bench = bench_beside(each.bench, each.advice.recommended, loads, name)
-        priced = {id(c): c for c in (*each.advice.ranking, each.advice.recommended, current) if c is not None}
-        estimates = {key: beside(c, bench_beside(each.bench, c, loads, name)) for key, c in priced.items()}
-        advice = replace(
-            each.advice,
-            recommended=estimates[id(each.advice.recommended)],
-            ranking=tuple(estimates[id(c)] for c in each.advice.ranking),
-            current=None if current is None else estimates[id(current)],
-        )
-        out.append(replace(each, bench=bench, advice=advice))
+        name = table_name(each.section)
+        priced = {id(c): beside(c, bench_beside(bench, c, loads, name)) for c in (advice.recommended, *advice.ranking)}
+        current = advice.current
+        if current is not None:
+            today = beside(current, bench_beside(bench, current, in_use, name))
+            if current is not advice.recommended:
+                priced[id(current)] = today
+            current = today
+        ranking = tuple(priced[id(c)] for c in advice.ranking)
+        advice = replace(advice, recommended=priced[id(advice.recommended)], ranking=ranking, current=current)
+        out.append(replace(each, bench=bench_beside(bench, advice.recommended, loads, name), advice=advice))
     return out
 
 

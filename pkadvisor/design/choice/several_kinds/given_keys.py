@@ -23,6 +23,7 @@ from pkadvisor.design.rows.dependencies import half_rules, in_one_way
 from pkadvisor.design.rows.samples.screen import PartitionFacts
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.observe.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +60,24 @@ def together(
     tables: Sequence[GivenKeys], unpriced: Sequence[Section], limits: Limits
 ) -> tuple[list[Told], tuple[AccountLoad, ...]]:
     """Every scheme beside the keys that the other tables and kinds have, and the account's loads under these."""
-    kinds = [(table_name(t.section), t.bench, t.schemes[t.of_table]) for t in tables]
-    others = [(table_name(s), observed(s)[0]) for s in unpriced]
-    account = shared_loads(kinds, others, limits, saved_by_sets(tables, limits))
+    account = account_of(tables, [(table_name(s), observed(s)[0]) for s in unpriced], limits)
     out = []
-    for (name, bench, _), table in zip(kinds, tables, strict=True):
+    for table in tables:
+        name, bench = table_name(table.section), table.bench
         benches = [bench_beside(bench, estimate, account, name) for estimate in table.schemes]
         out.append(Told(tuple((beside(f, b), b) for f, b in zip(table.schemes, benches, strict=True))))
     return out, account
+
+
+def account_of(
+    tables: Sequence[GivenKeys], unpriced: Sequence[tuple[str, Workload]], limits: Limits
+) -> tuple[AccountLoad, ...]:
+    """The account's loads under the keys that the tables and kinds have; nothing where only one asks anything of it.
+
+    ``unpriced``: names and workloads of those whose keys cannot be priced.
+    """
+    kinds = [(table_name(t.section), t.bench, t.schemes[t.of_table]) for t in tables]
+    return shared_loads(kinds, unpriced, limits, saved_by_sets(tables, limits))
 
 
 def saved_by_sets(tables: Sequence[GivenKeys], limits: Limits) -> float:
@@ -83,13 +94,13 @@ def saved_by_sets(tables: Sequence[GivenKeys], limits: Limits) -> float:
     return math.fsum(saved)
 
 
-def _bonds(workload: object, kinds: Mapping[str, GivenKeys]) -> list[Bond]:
+def _bonds(workload: Workload, kinds: Mapping[str, GivenKeys]) -> list[Bond]:
     populations = {kind: table.bench.population for kind, table in kinds.items()}
     alike = {
         kind: {d.source: d.target for d in half_rules(p) if d.both_ways and p.has(d.target)}
         for kind, p in populations.items()
     }
-    bonds = bonds_of(workload, {kind: p.types for kind, p in populations.items()}, alike)  # type: ignore[arg-type]
+    bonds = bonds_of(workload, {kind: p.types for kind, p in populations.items()}, alike)
     return [bond for bond in bonds if set(bond.kinds) <= kinds.keys()]
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from pkadvisor.design.choice.judge import judge
 from pkadvisor.design.choice.sections import Judged, Section
-from pkadvisor.design.choice.several_kinds.account import AccountLoad, judged_account, judged_beside
+from pkadvisor.design.choice.several_kinds.account import AccountLoad, judged_beside, table_name
+from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, account_of
 from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
 from pkadvisor.design.choice.several_kinds.kinds import Arranged
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -19,11 +20,14 @@ from pkadvisor.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The answers for all sections, the arrangements of their kinds, and what they ask of the account together."""
+    """The answers for all sections, the arrangements of their kinds, and what the recommended keys ask of the account
+    together."""
 
     judged: tuple[Judged, ...]
     arranged: tuple[Arranged, ...]
     account: tuple[AccountLoad, ...]
+    account_in_use: tuple[AccountLoad, ...]
+    """What they ask under the keys in use; a table or kind without any has the recommended ones."""
 
 
 def judge_tables(
@@ -50,5 +54,18 @@ def judge_tables(
         )
     checked(judged_tables)
     arranged_judged, arranged = judge_kinds(judged_tables, limits, [dataset for _, dataset in sections])
-    account = judged_account(arranged_judged, arranged, limits)
-    return Judgement(tuple(judged_beside(arranged_judged, account)), arranged, account)
+    account, in_use = _accounts(arranged_judged, limits)
+    return Judgement(tuple(judged_beside(arranged_judged, account, in_use)), arranged, account, in_use)
+
+
+def _accounts(judged: Sequence[Judged], limits: Limits) -> tuple[tuple[AccountLoad, ...], tuple[AccountLoad, ...]]:
+    """What all ask of the account under the recommended keys, and under those in use."""
+    recommended, in_use, unpriced = list[GivenKeys](), list[GivenKeys](), []
+    for each in judged:
+        if each.bench is None or each.advice is None:
+            unpriced.append((table_name(each.section), each.workload))
+            continue
+        advice = each.advice
+        recommended.append(GivenKeys(each.section, each.bench, (advice.recommended,)))
+        in_use.append(GivenKeys(each.section, each.bench, (advice.current or advice.recommended,)))
+    return account_of(recommended, unpriced, limits), account_of(in_use, unpriced, limits)

@@ -67,9 +67,9 @@ def key_text(text: str) -> TokenizedKey:
 def _tokens(text: str, pattern: re.Pattern[str]) -> Tokens:
     pieces, runs, begin = [], [], 0
     for match in pattern.finditer(text):
-        if match["run"]:
+        if run := match["run"]:
             pieces.append(text[begin : match.start()])
-            runs.append(match["run"])
+            runs.append(run)
             begin = match.end()
     return (*pieces, text[begin:]), tuple(runs)
 

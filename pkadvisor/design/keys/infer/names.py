@@ -208,7 +208,9 @@ def _held_by(
             wrong = 0
             for row, text in zip(rows, present, strict=True):
                 value = column.values[row]
-                wrong += text != MISSING if value is None else not writes(value, text)
+                same = text == MISSING if value is None else writes(value, text)
+                # A copy in lower case is another property: no stray makes it the key's.
+                wrong += 0 if same else strays + 1 if value == unescape(text).lower() else 1
                 if wrong > strays:
                     break
             if wrong <= strays:

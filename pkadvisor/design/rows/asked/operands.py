@@ -10,7 +10,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
-from pkadvisor.table.odata import And, Comparison, Filter, Literal, Not, Or, parameters
+from pkadvisor.table.odata import And, Comparison, Filter, Not, Or, TypedValue, parameters
 
 
 @remembered("rows with")
@@ -27,14 +27,14 @@ def rows_with(name: str, constants: tuple[Operand, ...], population: Population)
 
 def sampled_literal(name: str, operand: Operand | None, population: Population) -> object:
     """A constant of a filter as the rows at hand hold it; None where it is a parameter, or nobody can tell."""
-    return population.constant(name, _polars_value(operand)) if isinstance(operand, Literal) else None
+    return population.constant(name, _polars_value(operand)) if isinstance(operand, TypedValue) else None
 
 
 def _polars_value(operand: Operand) -> object:
     """A constant as polars compares it."""
     from datetime import UTC, datetime, timedelta
 
-    assert isinstance(operand, Literal)
+    assert isinstance(operand, TypedValue)
     if operand.type is EdmType.DATETIME:
         assert isinstance(operand.value, int)
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=(operand.value - TICKS_UNIX_EPOCH) // 10)
@@ -60,7 +60,7 @@ def bounds_of(name: str, bound: Range, population: Population, instances: Ints) 
 
 def _operand_numbers(name: str, operand: Operand, population: Population, instances: Ints) -> Floats:
     edm = population.types.get(name, EdmType.STRING)
-    if isinstance(operand, Literal):
+    if isinstance(operand, TypedValue):
         if edm is EdmType.DATETIME and isinstance(operand.value, int):
             value = (operand.value - TICKS_UNIX_EPOCH) / 10
         elif edm is EdmType.INT64 and isinstance(operand.value, int):

@@ -13,7 +13,7 @@ from pkadvisor.design.keys.transforms.canonical import moment_of
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.filters import FURTHER, entity_number
-from pkadvisor.table.odata import Comparison, Filter, Literal, Operator, Or, Parameter, conjuncts, properties
+from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, TypedValue, conjuncts, properties
 
 Values = dict[str, object]
 
@@ -23,7 +23,7 @@ def plain_name(name: str) -> str:
     return entity_number(name)[0].removesuffix(LOW).removesuffix(HIGH)
 
 
-def python_of(literal: Literal) -> object:
+def python_of(literal: TypedValue) -> object:
     """The value of a literal as the rows at hand hold it."""
     if literal.type is EdmType.DATETIME and isinstance(literal.value, int):
         return moment_of(literal.value)
@@ -48,20 +48,20 @@ def choices_in(filter_: Filter) -> dict[Or, str]:
     return out
 
 
-def constants_of(rows: Sequence[Values], name: str) -> dict[int, Literal]:
+def constants_of(rows: Sequence[Values], name: str) -> dict[int, TypedValue]:
     """The places of a choice at which every request names one value, with it; none where there is one request."""
-    texts: list[tuple[Literal, ...]] = [v for row in rows if isinstance(v := row[name], tuple)]
+    texts: list[tuple[TypedValue, ...]] = [v for row in rows if isinstance(v := row[name], tuple)]
     if len(texts) < 2:
         return {}
     return {place: values[0] for place, values in enumerate(zip(*texts, strict=True)) if len({*values}) == 1}
 
 
-def expanded(rows: Sequence[Values], constants: Mapping[str, Mapping[int, Literal]]) -> list[Values]:
+def expanded(rows: Sequence[Values], constants: Mapping[str, Mapping[int, TypedValue]]) -> list[Values]:
     """An instance for each value of the parameters of each choice: every one of them stands first once."""
     return [made for row in rows for made in _instances(row, constants)]
 
 
-def _instances(row: Values, constants: Mapping[str, Mapping[int, Literal]]) -> Iterator[Values]:
+def _instances(row: Values, constants: Mapping[str, Mapping[int, TypedValue]]) -> Iterator[Values]:
     free: dict[str, list[object]] = {}
     for name, known in constants.items():
         values = row[name]
@@ -77,7 +77,7 @@ def _instances(row: Values, constants: Mapping[str, Mapping[int, Literal]]) -> I
         yield made
 
 
-def choice_filter(part: Or, name: str, constants: Mapping[int, Literal], edm: EdmType | None) -> Or:
+def choice_filter(part: Or, name: str, constants: Mapping[int, TypedValue], edm: EdmType | None) -> Or:
     """The choice with the parameters of an instance, and with the literals that are constants."""
     operands: list[Filter] = []
     number = 0

@@ -11,7 +11,7 @@ from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.key_terms import above
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.lazy import pl
-from pkadvisor.table.odata import Literal, Parameter
+from pkadvisor.table.odata import Parameter, TypedValue
 
 
 def beginnings_asked(instances: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, int]:
@@ -33,7 +33,7 @@ def beginnings_named(ranges: Mapping[str, Range]) -> dict[str, str]:
     nothing."""
     out = {}
     for name, bound in ranges.items():
-        low, high = (o.value if isinstance(o, Literal) else None for o in (bound.low, bound.high))
+        low, high = (o.value if isinstance(o, TypedValue) else None for o in (bound.low, bound.high))
         if isinstance(low, str) and isinstance(high, str):
             out[name] = low[: _shared(low, high, inclusive=bound.high_inclusive)]
     return {name: beginning for name, beginning in out.items() if beginning}

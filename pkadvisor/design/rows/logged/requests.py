@@ -18,7 +18,7 @@ from pkadvisor.design.rows.key_ranges import HIGH, LOW, OPEN_END, decode_range
 from pkadvisor.design.rows.logged.choices import choices_in, python_of
 from pkadvisor.observe.logs.traffic import ClassTraffic
 from pkadvisor.table.edm import KEYS, EdmType, parse_literal
-from pkadvisor.table.odata import Comparison, Filter, Literal, Parameter, conjuncts, parameters
+from pkadvisor.table.odata import Comparison, Filter, Parameter, TypedValue, conjuncts, parameters
 
 _READERS: Final = 16
 """Schemes whose readers are held: those of the kinds of one table."""
@@ -107,7 +107,7 @@ class _Compared:
         return LoggedRequest(keys.get(KEYS[0]), keys.get(KEYS[1]), bounds, values, params)
 
 
-def _chosen(choice: Filter, literals: Sequence[Literal]) -> tuple[Literal, ...]:
+def _chosen(choice: Filter, literals: Sequence[TypedValue]) -> tuple[TypedValue, ...]:
     """The literals of one request at the places of a choice."""
     places = [int(name[1:]) for name in parameters(choice)]
     return tuple(literals[place] for place in places if place < len(literals))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np, pl
+from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Basis, Pair
 from pkadvisor.remembered import remembered
 
@@ -41,7 +42,7 @@ class Guarantee:
     def sentence(self) -> str:
         """How many pairs the PartitionKey keeps together."""
         of = f"{self.pairs:,} pairs" if self.pairs else "the pairs, if any two values can form a pair"
-        return f"the PartitionKey guarantees one partition for {100 * self.share:.3g} % of {of}"
+        return f"the PartitionKey guarantees one partition for {percent(self.share)} of {of}"
 
 
 @dataclass(frozen=True, slots=True)

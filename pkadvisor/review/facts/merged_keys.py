@@ -1,17 +1,20 @@
-"""Facts of where one part of a key ends and the next begins."""
+"""Facts of templates that give two entities one key: parts that touch, and parts that keep less than their values."""
 
 from __future__ import annotations
 
 from itertools import groupby
 
-from pkadvisor.design.keys.merged_entities import merged_by_touching
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss, merged_by_touching
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import EdmType, Part
-from pkadvisor.observe.workload import Basis
+from pkadvisor.design.rows.instants import SLOT_S
+from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import Fact, sure
+from pkadvisor.review.facts.keys import is_arrival, is_index_row, is_partition, variable_parts, whole_key
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.names import year
+from pkadvisor.review.views.names import moment, period, year
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -86,10 +89,51 @@ def tilde_between(subject: Subject) -> bool:
     return "~" in separators(key.parts)
 
 
+def merging(subject: Subject) -> str:
+    """The property of which the main RowKey keeps too little to tell entities apart, or empty.
+
+    An upsert or update of a row for each period, such as a price a day, is meant to find the row of its period, and
+    so is whoever names all that the key is made of, unless the time is that at which entities come. A time that is
+    named as one of a clock, or as a shorter period, has several in a period all the same.
+    """
+    merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
+    if merged is None:
+        return ""
+    (name, _), own = merged, whole_key(subject)
+    units = [p.period.unit for p in variable_parts(own) if p.period and p.properties == (name,)]
+    if period(name) and units:
+        return name if SLOT_S[period(name)] < min(SLOT_S[unit] for unit in units) else ""
+    clocked = moment(name) and not is_arrival(name, subject.view)
+    time = subject.view.types.get(name) is EdmType.DATETIME
+    return "" if time and not clocked and _addressed(subject, name) else name
+
+
+def _addressed(subject: Subject, name: str) -> bool:
+    """Whether the row of a period of a time is meant to be found: by upserts or updates without inserts, or by a filter
+    that names all that the key is made of, unless the time is that at which entities come."""
+    view, own = subject.view, {*whole_key(subject).properties}
+    operations = {c.operation for c in view.workload.classes}
+    if Operation.INSERT not in operations and operations & {Operation.UPSERT, Operation.UPDATE}:
+        return True
+    named = any(own <= conditions(c.filter).equal.keys() for c in view.workload.classes)
+    return named and not is_arrival(name, view)
+
+
+def merging_example(subject: Subject) -> str | None:
+    merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
+    return None if merged is None else f"'{merged[1].one[0]}' and '{merged[1].other[0]}' are both '{merged[1].text}'"
+
+
+def _merged(subject: Subject) -> tuple[str, Merged] | None:
+    return merged_by_loss(whole_key(subject), subject.view.types)
+
+
 T, B = FactType.TEXT, FactType.BOOL
 FACTS: tuple[Fact, ...] = (
     Fact("key.touching", T, "", touching),
     sure("key.touching_numbers", B, "", touching_numbers, Basis.DECLARED),
     Fact("key.touching_example", T, "", touching_example),
     sure("key.tilde_between", B, "", tilde_between),
+    sure("key.merging", T, "", merging, Basis.DECLARED),
+    Fact("key.merging_example", T, "", merging_example, about="Two of its values with one key."),
 )
