@@ -21,7 +21,7 @@ from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entitie
 from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import follows_clock
+from pkadvisor.review.views.key_loads import follows_clock, values_most
 from pkadvisor.review.views.order import row_if_sorted
 from pkadvisor.review.views.subjects import KeyPart, Subject
 from pkadvisor.review.views.views import TableView
@@ -105,14 +105,16 @@ def local_time(subject: Subject) -> bool:
 
 
 def tells_apart(subject: Subject) -> bool:
-    """Whether no other property of the key tells the entities of its PartitionKey apart, nor an id in it."""
+    """Whether nothing else tells the entities of its PartitionKey apart: no other part of the RowKey but those of a
+    declared number of values, and no id in the PartitionKey."""
     place, view, own = subject.item, subject.view, part_of(subject).properties
     if view.scheme is None:
         return False
     key = list(view.scheme.each_key())[place.key.row][0]
     others = [p for p in variable(key.row) if p.properties != own]
     beside = [p for p in variable(key.partition) if p.properties != own]
-    return all(p.hashing is not None for p in others) and not any(p.injective and stands_alone(p, view) for p in beside)
+    groups = all(p.hashing is not None or values_most(p, view) is not None for p in others)
+    return groups and not any(p.injective and stands_alone(p, view) for p in beside)
 
 
 def stands_alone(part: Part, view: TableView, *, within: bool = False) -> bool:
