@@ -113,7 +113,7 @@ def judge(
     more += _easy(checked.advice)
     more += _at_limit(checked.advice)
     more += scans_of_other_kinds(section, (checked.advice.current, checked.advice.recommended))
-    more += text_notes(checked.advice.recommended, KeyGround(bench, separator_for(bench.population)))
+    more += text_notes(checked.advice.recommended, KeyGround(bench, separator_for(bench)))
     advice = checked.advice
     if detailed:
         advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))

@@ -92,7 +92,7 @@ class Advice:
 
 def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
     """Search the candidates and choose; ``extra`` schemes take part in the ranking (named by a user)."""
-    ground = KeyGround(bench, separator_for(bench.population), in_use(current, bench))
+    ground = KeyGround(bench, separator_for(bench), in_use(current, bench))
     pool: dict[str, CostEstimate] = {}
 
     def add(scheme: KeyScheme) -> CostEstimate:

@@ -16,6 +16,7 @@ from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Atom, Context, Literal, Part, Value
 from pkadvisor.design.plan.stop_early import PIECES_MOST
+from pkadvisor.design.plan.walk import fixing
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, picks
@@ -38,7 +39,7 @@ def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     fixes are not empty for it."""
     plan, demand, population, rows = reading.plan, reading.demand, reading.population, reading.population.rows
     fans = {fan.atom for fan in plan.fans}
-    of_partition = [atom for atom in atoms_of(key.partition) if atom not in fans]
+    of_partition = [atom for atom in _as_asked(key.partition, demand) if atom not in fans]
     partition, count = population.groups(atoms_of(key.partition))
     first = np.unique(partition[:rows], return_index=True)[1]
     out = np.zeros(rows)
@@ -69,6 +70,12 @@ def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     return out
 
 
+def _as_asked(parts: tuple[Part, ...], demand: Demand) -> tuple[Atom, ...]:
+    """The atoms of a PartitionKey as requests write it: a part that a rule makes of what they name, by that."""
+    shown = [part if (how := fixing(part, demand.conditions)) is None else how[0] for part in parts]
+    return atoms_of(tuple(shown))
+
+
 def _one_row_each(ids: Ints, size: int, rows: Ints) -> Ints:
     """One of some rows for each group that they are in."""
     row_of = np.full(size, -1, dtype=np.int64)
@@ -94,9 +101,9 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     without = missing_between(plan, key, row, demand, population)
     inside, missing = without or (np.zeros(len(demand.instances), dtype=bool), np.zeros(rows, dtype=bool))
     period = plan.periods.atom if plan.periods is not None else None
-    of_partition = atoms_of(key.partition)
+    of_partition = _as_asked(key.partition, demand)
     several = {*(fan.atom for fan in plan.fans), period}
-    first = np.unique(population.groups(of_partition)[0][:rows], return_index=True)[1]
+    first = np.unique(population.groups(atoms_of(key.partition))[0][:rows], return_index=True)[1]
     out = np.zeros(rows)
     for by_constants, own in picks(demand, population, plan.equal_atoms):
         constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}

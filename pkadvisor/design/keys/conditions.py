@@ -75,8 +75,8 @@ class PropertyRules:
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """A filter taken apart. ``residual`` keeps what no key can serve (``ne``, ``not``, ``or`` over several
-    properties). ``derived`` are properties that the equalities fix through another; ``prefixes`` those whose first
-    characters are another property, ``inverse`` those from which a property that the filter fixes is made."""
+    properties). ``derived`` are properties that equalities and choices fix through another; ``prefixes`` those whose
+    first characters are another property, ``inverse`` those from which a property that the filter fixes is made."""
 
     equal: Mapping[str, Operand]
     ranges: Mapping[str, Range]
@@ -157,9 +157,8 @@ def _same_property(filter_: Filter) -> tuple[str, tuple[Operand, ...]] | None:
 def with_dependencies(conditions: Conditions, dependencies: Iterable[Dependency]) -> Conditions:
     """The conditions, and what they imply for other properties."""
     every = tuple(dependencies)
-    derived = tuple(d for d in every if d.source in conditions.equal and d.target not in conditions.equal)
+    fixed = {*conditions.equal, *conditions.any_of}
+    derived = tuple(d for d in every if d.source in fixed and d.target not in fixed)
     prefixes = tuple(d for d in every if d.prefix and d.target in conditions.equal and d.source not in conditions.equal)
-    inverse = tuple(
-        d for d in every if d.both_ways and d.target in conditions.equal and d.source not in conditions.equal
-    )
+    inverse = tuple(d for d in every if d.both_ways and d.target in fixed and d.source not in fixed)
     return replace(conditions, derived=derived, prefixes=prefixes, inverse=inverse)

@@ -133,7 +133,7 @@ class _Planner:
             return True
         wanted = self.wanted
         compared = {*wanted.equal, *wanted.any_of, *wanted.ranges}
-        compared |= {rule.target for rule in wanted.derived if rule.source in wanted.equal}
+        compared |= {rule.target for rule in wanted.derived}
         lists = {name for part in (*key.partition, *key.row) if part.several for name in part.properties}
         missing = {name for part in key.partition for name in part.properties if self.known.may_lack(name)}
         return lists | missing <= compared

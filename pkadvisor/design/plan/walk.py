@@ -130,10 +130,9 @@ def fixing(
     """(the part to write, an operand for each of its properties, which of them are choices) where all are fixed."""
     if not part.properties or (part.several is None and any(n in wanted.multi for n in part.properties)):
         return None
-    fixed = {**{n: o[0] for n, o in wanted.any_of.items()}, **wanted.equal}
+    fixed = {*wanted.any_of, *wanted.equal}
     if all(name in fixed for name in part.properties):
-        chosen = tuple(n for n in part.properties if n not in wanted.equal)
-        return part, tuple((n, Choice(n) if n in chosen else fixed[n]) for n in part.properties), chosen
+        return part, *_operands(part, wanted)
     period = part.period
     asked = None if period is None else wanted.one_period.get(period.property)
     if period is not None and asked is not None and period.unit in asked.units:
@@ -146,16 +145,22 @@ def fixing(
         assert low is not None
         return part, ((name, low),), ()
     for d in wanted.inverse:  # the key holds what the filter names, made from another property
-        if d.rule == part and d.target in wanted.equal:
-            return Field(d.target), ((d.target, wanted.equal[d.target]),), ()
+        if d.rule == part:
+            return Field(d.target), *_operands(Field(d.target), wanted)
     derived = {d.target: d for d in wanted.derived}
     if not all(name in fixed or name in derived for name in part.properties):
         return None
     names = {n: derived[n].rule for n in part.properties if n not in fixed}
     shown = _over(part, names)
-    if shown is None or any(name not in wanted.equal for name in shown.properties):
+    if shown is None or any(name not in fixed for name in shown.properties):
         return None
-    return shown, tuple((n, wanted.equal[n]) for n in shown.properties), ()
+    return shown, *_operands(shown, wanted)
+
+
+def _operands(part: Part, wanted: Conditions) -> tuple[tuple[tuple[str, Operand | Choice], ...], tuple[str, ...]]:
+    """(an operand for each property of a part that is fixed, which of them are choices)."""
+    chosen = tuple(n for n in part.properties if n not in wanted.equal)
+    return tuple((n, Choice(n) if n in chosen else wanted.equal[n]) for n in part.properties), chosen
 
 
 def _asks_for_all_of(part: Part, wanted: Conditions, context: Context) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import Pad, Part, Sortable, Time
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.widths import SPARE, named_like_identifier
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts import part_values
@@ -139,16 +139,8 @@ def padded(subject: Subject) -> str | None:
     if part.padded_width:
         needed = max(digits_to_come(subject) or 0.0, part_values.digits(subject) or 0.0)
         return f"{{{part.function}({part.properties[0]},{needed + SPARE:.0f})}}" if needed else None
-    if part.period is not None:
-        tokens = [t for t in ("yyyy", "MM", "dd", "HH", "mm", "ss") if t in part.period.format]
-        return f"{Time(part.period.property, ''.join(tokens))}" if tokens else None
-    name = part.plain_property
-    if not name:
-        return None
-    if subject.view.types.get(name) is EdmType.DOUBLE:
-        return str(Sortable(name))
-    width = order.digits_for(name, subject.view)
-    return None if width is None else str(Pad(name, width))
+    form = order.sorted_form(part, subject.view)
+    return None if form is None else str(form)
 
 
 def padded_for_type(subject: Subject) -> str | None:

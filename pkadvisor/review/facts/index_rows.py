@@ -21,6 +21,7 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import partitions_most
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.names import counter_of, unique
+from pkadvisor.review.views.order import row_if_sorted
 from pkadvisor.review.views.subjects import KeyString, Scope, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import And, Operator, Or, Parameter, comparisons, conjuncts
@@ -154,6 +155,38 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
         if names and names <= wanted.equal.keys() and (query.order_by or (query.top or 1) > 1):
             out.append(query.name)
     return tuple(out)
+
+
+def read_over(subject: Subject) -> tuple[str, ...]:
+    """Queries that read several rows of it: they fix the beginning of its key, and leave open what is not unique by
+    its name. They go through it, or ask for what it has and the entity's key lacks."""
+    row, view = subject.item, subject.view
+    names, fixed_first = {*row.key.properties}, {*part_properties(row.key.partition)}
+    scheme = view.scheme
+    out = []
+    for query in view.workload.classes if scheme is not None else ():
+        if query.operation is not Operation.QUERY or query.filter is None or query.top == 1:
+            continue
+        wanted, plan = conditions(query.filter), view.plan_of(query)
+        equal, ordered = {*wanted.equal}, {o.property for o in query.order_by}
+        left = names - equal
+        if not left or not fixed_first <= equal or any(unique(name) for name in left):
+            continue
+        assert scheme is not None
+        own = ((equal | {*wanted.ranges} | ordered) & names) - {*scheme.main.properties}
+        through = plan is not None and plan.via == _number(row, scheme)
+        if through or (own and (equal | {*wanted.ranges} | ordered) <= names):
+            out.append(query.name)
+    return tuple(out)
+
+
+def kept_out(subject: Subject) -> tuple[str, ...]:
+    """Queries that would go through it if its numbers and times sorted."""
+    row, view = subject.item, subject.view
+    if view.scheme is None:
+        return ()
+    via = _number(row, view.scheme)
+    return tuple(c.name for v in sharing_keys(view) for c in v.workload.classes if row_if_sorted(v, c) == via)
 
 
 def asks_for_one(subject: Subject) -> bool:
@@ -332,6 +365,8 @@ FACTS: tuple[Fact, ...] = (
     sure("index_row.copy", TEXT, "", copy),
     sure("index_row.missing_target", TEXTS, "", missing_target, basis=Basis.DERIVED),
     sure("index_row.listed_by", TEXTS, QUERY_NAMES, listed_by, basis=Basis.DERIVED),
+    sure("index_row.read_over", TEXTS, QUERY_NAMES, read_over, basis=Basis.DERIVED),
+    sure("index_row.kept_out", TEXTS, QUERY_NAMES, kept_out, basis=Basis.DERIVED),
     sure("index_row.asks_for_one", BOOL, "", asks_for_one, basis=Basis.DERIVED),
     Fact("index_row.collisions", NUMBER, "entities", collisions, Basis.COUNTED),
     Fact("index_row.keys_possible", NUMBER, "keys", keys_possible),

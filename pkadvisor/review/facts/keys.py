@@ -284,6 +284,12 @@ def collisions_spread(subject: Subject) -> float | None:
     return _shared_per_day(subject, groups, rate)
 
 
+def spread_share(subject: Subject) -> float | None:
+    """The same as a share of the entities that come."""
+    shared, rate = collisions_spread(subject), _rate_per_s(subject.view, *INSERTS)
+    return shared / (rate * DAY_S) if shared is not None and rate else None
+
+
 def groups_most(subject: Subject) -> float | None:
     """How many values the parts beside a time have at the most: as declared, no more than entities, else many."""
     time, view = finest_time(subject), subject.view
@@ -383,6 +389,7 @@ FACTS: tuple[Fact, ...] = (
         collisions_spread,
         Basis.ASSUMED,
     ),
+    _fact("spread_share", FactType.NUMBER, "share", "The same as a share of the entities that come.", spread_share),
     _fact("groups_most", FactType.NUMBER, "values", "Values among which the rate may be spread.", groups_most),
     _fact("beside_time", FactType.TEXT, "", "The parts of the key beside its time.", beside_time),
     _fact(

@@ -21,7 +21,8 @@ from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entitie
 from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import follows_clock
+from pkadvisor.review.views.key_loads import follows_clock, values_most
+from pkadvisor.review.views.order import row_if_sorted
 from pkadvisor.review.views.subjects import KeyPart, Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Parameter
@@ -104,14 +105,16 @@ def local_time(subject: Subject) -> bool:
 
 
 def tells_apart(subject: Subject) -> bool:
-    """Whether no other property of the key tells the entities of its PartitionKey apart, nor an id in it."""
+    """Whether nothing else tells the entities of its PartitionKey apart: no other part of the RowKey but those of a
+    declared number of values, and no id in the PartitionKey."""
     place, view, own = subject.item, subject.view, part_of(subject).properties
     if view.scheme is None:
         return False
     key = list(view.scheme.each_key())[place.key.row][0]
     others = [p for p in variable(key.row) if p.properties != own]
     beside = [p for p in variable(key.partition) if p.properties != own]
-    return all(p.hashing is not None for p in others) and not any(p.injective and stands_alone(p, view) for p in beside)
+    groups = all(p.hashing is not None or values_most(p, view) is not None for p in others)
+    return groups and not any(p.injective and stands_alone(p, view) for p in beside)
 
 
 def stands_alone(part: Part, view: TableView, *, within: bool = False) -> bool:
@@ -131,7 +134,8 @@ def calendar(subject: Subject) -> bool:
 
 
 def _through(subject: Subject) -> list[QueryClass]:
-    """The queries that are read through the row of the part's key and do not fix all of its properties.
+    """The queries that are read through the row of the part's key, or would be if its numbers and times sorted, and do
+    not fix all of the part's properties.
 
     A scan of the table is read in no order that a key could give; only its own leading part would make it a range.
     """
@@ -139,7 +143,9 @@ def _through(subject: Subject) -> list[QueryClass]:
     queries = []
     for query in subject.view.workload.classes:
         plan = subject.view.plan_of(query)
-        if query.operation is not Operation.QUERY or plan is None or plan.via != place.key.row:
+        if query.operation is not Operation.QUERY or plan is None:
+            continue
+        if place.key.row not in (plan.via, row_if_sorted(subject.view, query)):
             continue
         if str(plan.access) == "table scan" and not leads_partition(subject):
             continue

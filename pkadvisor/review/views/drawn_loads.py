@@ -78,13 +78,13 @@ def ranked_by(query: QueryClass) -> tuple[str, ...]:
 
 def asked_share(query: QueryClass, view: TableView) -> float:
     """The least share of the requests of a class that the declared draw sends to one partition."""
-    return _share(query.draw, view) if _names(view) <= set(query.draw.of) else 0.0
+    return _share(query.draw, view) if partition_names(view) <= set(query.draw.of) else 0.0
 
 
 def asked_entity_share(query: QueryClass, view: TableView) -> float:
     """The least share of the requests of a class that the declared draw sends to one entity."""
     named = set(view.scheme.main.properties) if view.scheme is not None else set()
-    return _share(query.draw, view) if named and named <= set(query.draw.of) and _names(view) else 0.0
+    return _share(query.draw, view) if named and named <= set(query.draw.of) and partition_names(view) else 0.0
 
 
 def missing_fact(view: TableView) -> MissingFact | None:
@@ -102,7 +102,7 @@ def missing_fact(view: TableView) -> MissingFact | None:
     for query in sorted(queries, key=lambda q: (-q.rate.sustained_per_s, q.name)):
         draw = query.draw
         unknown = [name for name in draw.of if name not in known]
-        if draw.by in (DrawBy.ZIPF, DrawBy.DISTINCT) and unknown and _names(view) <= set(draw.of):
+        if draw.by in (DrawBy.ZIPF, DrawBy.DISTINCT) and unknown and partition_names(view) <= set(draw.of):
             return MissingFact(f"how many values {unknown[0]} has (distinct)", load)
         if not draw.stated and draw.by is DrawBy.ENTITIES and query.rate.sustained_per_s > target:
             return MissingFact(f"how '{query.name}' draws its values (draw)", load)
@@ -131,7 +131,7 @@ def _of_inserts(view: TableView) -> MissingFact | None:
 
 def in_one_partition(view: TableView) -> Sequence[QueryClass]:
     """Classes of which each request goes to one partition of the main key."""
-    if view.scheme is None or not _names(view):
+    if view.scheme is None or not partition_names(view):
         return ()
     queries = []
     for query in rated(view):
@@ -145,7 +145,7 @@ def in_one_partition(view: TableView) -> Sequence[QueryClass]:
     return queries
 
 
-def _names(view: TableView) -> set[str]:
+def partition_names(view: TableView) -> set[str]:
     """The properties that the main PartitionKey is made of; none where its texts follow from more than those."""
     assert view.scheme is not None
     parts = variable(view.scheme.main.partition)
@@ -156,7 +156,7 @@ def _share(draw: Draw, view: TableView) -> float:
     known = distinct_of(view)
     every = bool(draw.of) and all(n in known for n in draw.of)
     values = float(math.prod(known[n] for n in draw.of)) if every else None
-    if values is None and set(draw.of) == _names(view):
+    if values is None and set(draw.of) == partition_names(view):
         values = _entities_alone(view)
     if draw.by is DrawBy.ZIPF:
         return most_frequent_share(draw.exponent, values)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Ticks
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Sortable, Ticks, Time
 from pkadvisor.design.load.widths import SPARE, calendar_digits
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
@@ -46,6 +46,42 @@ def _over_properties(view: TableView, query: QueryClass) -> QueryClass | None:
     """The query over properties that reads the partition which this one names by its key."""
     plan, scheme = view.plan_of(query), view.scheme
     return None if plan is None or scheme is None else over_properties(query, plan, scheme, view.types)
+
+
+def sorted_form(part: Part, view: TableView) -> Part | None:
+    """A number or a period of a time in a form that sorts; None of other parts, and of what has no such form."""
+    if part.period is not None:
+        tokens = [t for t in ("yyyy", "MM", "dd", "HH", "mm", "ss") if t in part.period.format]
+        return Time(part.period.property, "".join(tokens)) if tokens else None
+    name = part.plain_property
+    if not name:
+        return None
+    if view.types.get(name) is EdmType.DOUBLE:
+        return Sortable(name)
+    width = digits_for(name, view)
+    return None if width is None else Pad(name, width)
+
+
+@once
+def row_if_sorted(view: TableView, query: QueryClass) -> int | None:
+    """The row (0 for the entity itself) through which a query would go if all numbers and times in keys sorted; None
+    where it goes through that row as it is."""
+    plans, scheme = view.plans_of(query), view.scheme
+    if scheme is None or not plans or query.operation is not Operation.QUERY or names_keys(query):
+        return None
+    sorted_scheme = _sorted_keys(scheme, view)
+    if sorted_scheme == scheme:
+        return None
+    via = view.plans_under(query, sorted_scheme)[0].via
+    return None if via == plans[0].via else via
+
+
+def _sorted_keys(scheme: KeyScheme, view: TableView) -> KeyScheme:
+    def key(whole: Key) -> Key:
+        return Key(*(tuple(sorted_form(p, view) or p for p in parts) for parts in (whole.partition, whole.row)))
+
+    rows = tuple(replace(row, key=key(row.key)) for row in scheme.index_rows)
+    return replace(scheme, main=key(scheme.main), index_rows=rows)
 
 
 @once

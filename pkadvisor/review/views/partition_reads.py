@@ -13,7 +13,7 @@ from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.observe.workload import DrawBy, Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
-from pkadvisor.review.views.drawn_loads import asked_share, drawn_to_one, in_one_partition, ranked_by
+from pkadvisor.review.views.drawn_loads import asked_share, drawn_to_one, in_one_partition, partition_names, ranked_by
 from pkadvisor.review.views.key_loads import (
     INSERTS,
     arrives,
@@ -170,9 +170,11 @@ def _too_often(loads: Mapping[str, float], view: TableView, *, at_least: bool) -
 
 
 def _spread_by_draw(query: QueryClass, view: TableView) -> bool:
-    """Whether a draw by entities asks even for a partition of a page too seldom to pass its target."""
-    total, page = declared_entities(view), view.limits.page_entities
-    if total is None or not query.draw.stated or query.draw.by is not DrawBy.ENTITIES:
+    """Whether a draw by entities, or by the values of the PartitionKey, asks even for a partition of a page too seldom
+    to pass its target."""
+    total, page, draw = declared_entities(view), view.limits.page_entities, query.draw
+    by_value = draw.by is DrawBy.DISTINCT and {*partition_names(view)} <= {*draw.of}
+    if total is None or not draw.stated or not (draw.by is DrawBy.ENTITIES or by_value):
         return False
     return query.rate.sustained_per_s * min(1.0, page / total) * page <= view.limits.partition_entities_per_s
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.design.choice.bench_of_section import bench_for
-from pkadvisor.design.choice.key_building import part_for
+from pkadvisor.design.choice.key_building import part_for, separator_for
 from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.rows.population import Population
@@ -16,7 +16,7 @@ from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
-from tests.design.support import population_of, python_value
+from tests.design.support import bench_of, population_of, python_value, query
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 COLUMNS: dict[str, tuple[EdmType, list[object]]] = {
@@ -68,3 +68,14 @@ def test_one_query_that_ranges_over_a_double_orders_it_in_every_key(tmp_path: Pa
     bench, _ = bench_for(section, observed(section)[0], default_limits())
     parts = {name: str(part_for(name, bench.population)) for name in ("weight", "price", "cost")}
     assert parts == {"weight": "{sortable(weight)}", "price": "{price}", "cost": "{sortable(cost)}"}
+
+
+def test_the_separator_keeps_the_order_of_texts_that_a_query_bounds() -> None:
+    """``dev-1`` comes before ``dev-10``: in a key it does behind ``!``, and not behind ``_``."""
+    types = {"device": EdmType.STRING, "id": EdmType.INT32}
+    devices = population_of({"device": [f"dev-{n % 12}" for n in range(60)], "id": list(range(60))}, types)
+    alike = query("of-one", "device eq '{device}'", rate=9.0)
+    assert separator_for(bench_of(devices, alike)) == "_"
+    assert separator_for(bench_of(devices, alike, query("from", "device ge '{device}'", rate=1.0))) == "!"
+    held = population_of({"device": [f"d_{n % 12}!" for n in range(60)], "id": list(range(60))}, types)
+    assert separator_for(bench_of(held, query("from", "device ge '{device}'"))) == ";"

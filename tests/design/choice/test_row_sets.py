@@ -140,7 +140,7 @@ def test_no_sample_gets_a_worse_design_than_one_row_at_a_time_would_give(name: s
     for section, _ in read_sections(AnalyzeRequest(data=sample.data, logs=sample.logs, design=path), SilentProgress()):
         workload, current, _ = observed(section)
         on, _ = bench_for(section, workload, default_limits())
-        ground = KeyGround(on, separator_for(on.population))
+        ground = KeyGround(on, separator_for(on))
         mains = [estimate(s, on) for s in main_keys(ground)]
         mains += [estimate(s, on) for found in list(mains) for s in refine(found, ground)]
         extended = [c for found in worth_extending(mains, ground) for c in one_at_a_time(found, ground)]

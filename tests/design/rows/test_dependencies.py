@@ -62,3 +62,28 @@ def test_a_log_loads_the_partitions_that_its_declaration_loads(rule: str, named:
     assert of_log.hot is not None
     assert of_log.hot.entities_per_s == pytest.approx(declared.hot.entities_per_s)
     assert of_log.hot.partition_key == declared.hot.partition_key
+
+
+@pytest.mark.parametrize(
+    "text", ["(source eq '{source}' or source eq 'k1-of-1')", "(source eq 'k2-of-2' or source eq 'x')"]
+)
+@pytest.mark.parametrize("named", ["source", "target"])
+def test_one_of_several_values_is_served_by_what_a_rule_makes_of_them(text: str, named: str) -> None:
+    """Keys of the other property, which is the same text in reverse, cost and are loaded as those of the named one."""
+    types = {"source": EdmType.STRING, "target": EdmType.STRING, "id": EdmType.INT32}
+    columns = {"source": TEXTS, "target": [t[::-1] for t in TEXTS], "id": list(OF)}
+    if named == "target":
+        columns["source"], columns["target"] = columns["target"], columns["source"]
+    text = text.replace("source", named)
+    found = []
+    for key in ("source", "target"):
+        bench = bench_of(population_of(columns, types), query("read", text, rate=6.0))
+        found.append(estimate(KeyScheme(parse_key(f"{{{key}}}", "{pad(id,5)}")), bench))
+    one, other = found
+    assert [(c.entities_read, c.requests) for c in one.classes] == [
+        (c.entities_read, c.requests) for c in other.classes
+    ]
+    assert one.hot is not None
+    assert other.hot is not None
+    assert one.hot.entities_per_s == pytest.approx(other.hot.entities_per_s)
+    assert one.classes[0].entities_read < ROWS / 2
