@@ -29,7 +29,7 @@ def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     """The load of requests that find nothing, put on one row at hand of each partition; the rate is that of each
     instance. A partition of which no row is at hand is left out."""
     plan, demand = reading.plan, reading.demand
-    if plan.range_atom is not None and plan.range_atom[1] in demand.bounds:
+    if demand.bounded(plan.range_atom) is not None:
         return _in_range(reading, key, rate_per_s)
     return _of_values(reading, key, rate_per_s)
 

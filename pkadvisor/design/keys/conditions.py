@@ -75,8 +75,8 @@ class PropertyRules:
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """A filter taken apart. ``residual`` keeps what no key can serve (``ne``, ``not``, ``or`` over several
-    properties). ``derived`` are properties that equalities and choices fix through another; ``prefixes`` those whose first
-    characters are another property, ``inverse`` those from which a property that the filter fixes is made."""
+    properties). ``derived`` are properties that equalities and choices fix through another; ``prefixes`` those whose
+    first characters are another property, ``inverse`` those from which a property that the filter fixes is made."""
 
     equal: Mapping[str, Operand]
     ranges: Mapping[str, Range]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_values
@@ -211,6 +211,14 @@ def _share(rate: Rate, minute: int) -> float:
     start, stop = rate.peak_at
     inside = start <= minute < stop if start < stop else minute >= start or minute < stop
     return 1.0 if inside else rate.mean_per_s / rate.sustained_per_s
+
+
+def highest_together(view: TableView, loads: Iterable[tuple[Hashable, QueryClass, float]]) -> float | None:
+    """The highest load at the peak of classes that fall together, of (where, class, load); None where there is none."""
+    together: dict[Hashable, dict[str, float]] = {}
+    for where, query, per_s in loads:
+        together.setdefault(where, {})[query.name] = per_s
+    return max((at_peak(view, per_class) for per_class in together.values()), default=None)
 
 
 def at_peak(view: TableView, values: Mapping[str, float]) -> float:
