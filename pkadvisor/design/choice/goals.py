@@ -30,13 +30,13 @@ from pkadvisor.design.choice.choice import (
     slowest_allowed,
 )
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.load.estimates import BREAK_ENOUGH, BREAK_LEAST, ClassCost, CostEstimate, Violation, missed_by
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, BREAK_LEAST, ClassCost, CostEstimate, Violation, sets_weight
 from pkadvisor.observe.workload import Operation
 
 T = TypeVar("T")
 
 ROOM_REQUESTS = 1.5
-"""Times the fewest requests that head-room to plan for may cost. Assumed."""
+"""Times the fewest requests that room for growth may cost. Assumed."""
 SPREAD_TOLERANCE = 0.05
 """Share of the reads that may go to more partitions than under the best scheme."""
 
@@ -51,7 +51,7 @@ class RankingGoal:
 
 CONSTRAINTS = RankingGoal("constraints", "worst factor over a limit")
 LATENCY = RankingGoal("latency", "times its goal")
-ROOM = RankingGoal("room", "of the head-room to plan for")
+ROOM = RankingGoal("room", "of the room for growth to plan for")
 REQUESTS = RankingGoal("requests", "requests/s")
 SPREAD = RankingGoal("spread reads", "share of the reads from several partitions")
 BREAKS = RankingGoal("break factor", "x")
@@ -72,6 +72,25 @@ TIES = (
     RankingGoal("simplicity", "characters"),
 )
 """What the last goal compares, one after the other, without tolerance."""
+
+
+def missed_by(violations: Iterable[Violation]) -> tuple[float, ...]:
+    """Factors by which constraints are missed, the worst first; less is better.
+
+    Growth that is only assumed misses none. Broken sets weigh together, by their number, so that whoever breaks no more
+    of anything never comes second.
+    """
+    factors, sets, sets_of = list[float](), 0.0, 0.0
+    for violation in violations:
+        if violation.assumed:
+            continue
+        if violation.sets_of:
+            sets, sets_of = sets + violation.sets, max(sets_of, violation.sets_of)
+        else:
+            factors.append(round(violation.severity, 6))
+    if sets_of:
+        factors.append(round(sets_weight(sets, sets_of), 6))
+    return tuple(sorted(factors, reverse=True))
 
 
 def severity(estimate: CostEstimate) -> float:
@@ -112,7 +131,7 @@ def read_in_vain(estimate: CostEstimate) -> float:
 
 
 def room(estimate: CostEstimate) -> float:
-    """How much of the head-room to plan for a scheme has; at most 1."""
+    """How much of the room for growth to plan for a scheme has; at most 1."""
     return min(1.0, estimate.break_factor / estimate.room_factor)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -176,25 +176,6 @@ SETS_LEAST, SETS_ALL = 8.0, 20.0
 def sets_weight(sets: float, sets_of: float) -> float:
     """The severity of so many broken sets."""
     return SETS_LEAST + (SETS_ALL - SETS_LEAST) * min(1.0, sets / sets_of)
-
-
-def missed_by(violations: Iterable[Violation]) -> tuple[float, ...]:
-    """Factors by which constraints are missed, the worst first; less is better.
-
-    Growth that is only assumed misses none. Broken sets weigh together, by their number, so that whoever breaks no more
-    of anything never comes second.
-    """
-    factors, sets, sets_of = list[float](), 0.0, 0.0
-    for violation in violations:
-        if violation.assumed:
-            continue
-        if violation.sets_of:
-            sets, sets_of = sets + violation.sets, max(sets_of, violation.sets_of)
-        else:
-            factors.append(round(violation.severity, 6))
-    if sets_of:
-        factors.append(round(sets_weight(sets, sets_of), 6))
-    return tuple(sorted(factors, reverse=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,8 +257,8 @@ def workload_of(table: str, stored: ProfileWorkload) -> Workload:
         for t in stored.transactions
     )
     asked: dict[str, Any] = {"instances": instances, "minutes": bounded(minutes), "came": times, "busy": busy}
-    asked["bursts_refused"] = stored.bursts_refused is True
-    return Workload(table, tuple(classes), transactions, hidden=True, **asked)
+    refused = stored.bursts_refused is True
+    return Workload(table, tuple(classes), transactions, hidden=True, bursts_refused=refused, **asked)
 
 
 def table_of(stored: ProfileTable, number: int) -> TableProfile:

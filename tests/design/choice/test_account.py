@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from pkadvisor.design.choice.goals import missed_by
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, account_loads, bench_beside
 from pkadvisor.design.cost.cost import beside, estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.breaks import ACCOUNT
-from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation, missed_by
+from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
 from pkadvisor.limits import load_limits
 from pkadvisor.observe.workload import Growth, GrowthOf, Rate
 from pkadvisor.table.edm import EdmType
