@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, sensitivity_of, types_of
 from pkadvisor.design.choice.table_rules import with_rules_of_table
-from pkadvisor.design.choice.verify import EXACT_ROWS_MAX
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.load.bursts import keep_bursts
@@ -20,7 +19,7 @@ from pkadvisor.design.rows.coded_rows import Sizes
 from pkadvisor.design.rows.counters import counter_rises, named_together
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
-from pkadvisor.design.rows.exact import GroupCounts, count_groups
+from pkadvisor.design.rows.exact import EXACT_ROWS_MAX, GroupCounts, count_groups
 from pkadvisor.design.rows.logged.inserts import logged_rows
 from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
 from pkadvisor.design.rows.passing import keep_logged_inserts

@@ -300,7 +300,7 @@ class TableView:
             return None, "there is no profile of this table"
         if self.scheme is None:
             return None, self._keys[1]
-        from pkadvisor.design.choice.judge import prepared
+        from pkadvisor.design.choice.prepared import prepared
 
         try:
             return prepared(self._priced, self.limits, self.dataset)[0], ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.choice.judge import prepared
 from pkadvisor.design.choice.list_classes import without_list_rows, without_values_asked
+from pkadvisor.design.choice.prepared import prepared
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, table_name
 from pkadvisor.design.choice.several_kinds.judge_tables import Judgement, judge_tables

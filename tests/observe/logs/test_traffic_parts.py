@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError
 from pkadvisor.observe import minutes
-from pkadvisor.observe.logs import open_log, traffic_fold
+from pkadvisor.observe.logs import traffic_fold
 from pkadvisor.observe.logs.busy_spans import BusySpans, Spans
+from pkadvisor.observe.logs.formats import open_log
 from pkadvisor.observe.logs.frame import ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.observe.logs.traffic_parts import (
