@@ -12,6 +12,7 @@ from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
 from pkadvisor.review.facts.parts import stands_alone
+from pkadvisor.review.facts.sizes import declared_sizes
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most
@@ -86,15 +87,6 @@ def _least(part: Part, view: TableView) -> int:
     if edm is not None and edm.numeric:
         return 1
     return declared_sizes(view).get(name, 0) * (2 if edm is EdmType.BINARY else 1)
-
-
-def declared_sizes(view: TableView) -> dict[str, int]:
-    """Declared mean sizes of the properties of a table or kind."""
-    declared = view.section.declared
-    if declared is None:
-        return {}
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
-    return dict(kind.sizes if kind else declared.sizes)
 
 
 # --- uniqueness -------------------------------------------------------------------------------------------------------
@@ -207,8 +199,7 @@ def _unit(part: Part) -> str:
 
 
 def is_arrival(name: str, view: TableView) -> bool:
-    declared = view.section.declared
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
+    declared, kind = view.section.declared, view.section.declared_kind
     arrival = (kind.arrival if kind else None) or (declared.arrival if declared else None)
     if arrival in view.types:
         return arrival == name

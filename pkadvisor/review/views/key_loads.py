@@ -43,11 +43,8 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 def arrival_of(view: TableView) -> str | None:
     """The property that is declared to hold the time of arrival; None where none is."""
-    declared = view.section.declared
-    if declared is None:
-        return None
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
-    arrival = kind.arrival if kind else declared.arrival
+    own = view.section.own_declaration
+    arrival = own.arrival if own else None
     return None if arrival in (None, ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP) else str(arrival)
 
 
@@ -92,8 +89,7 @@ def clock_part(parts: tuple[Part, ...], view: TableView) -> tuple[Part, tuple[Pa
 
 def declared_total(view: TableView) -> float | None:
     """Entities that the design declares for a kind, else for its table."""
-    declared = view.section.declared
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
+    declared, kind = view.section.declared, view.section.declared_kind
     total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
     return float(total) if total else None
 
@@ -305,7 +301,7 @@ def declared_entities(view: TableView) -> float | None:
     declared = view.section.declared
     if declared is None:
         return None
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
+    kind = view.section.declared_kind
     total = (kind.entities_total if kind else None) or (None if declared.kinds else declared.entities_total)
     return float(total) if total else None
 
