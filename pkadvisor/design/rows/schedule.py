@@ -8,7 +8,7 @@ one) is taken to be at its peak in every minute.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from pkadvisor.design.rows.population import Population
@@ -26,6 +26,7 @@ class Schedule:
 
     ``peaks``: a row for each minute that can be the worst. ``mean``: on average. ``seconds``: a row for each busiest
     second of a class, the others as in that minute; no row where no second is known to be busier than the minutes.
+    ``bursts_refused``: whether ``peaks`` holds the rows of ``seconds`` too, as the service refused requests in them.
     ``basis``: counted where a log tells the times of all classes, declared where a design file tells those that no log
     does, else assumed. ``coarse``: how many minutes a row stands for at most.
     """
@@ -36,6 +37,11 @@ class Schedule:
     seconds: Floats
     basis: Basis = Basis.ASSUMED
     coarse: int = 1
+    bursts_refused: bool = False
+
+    def with_seconds_as_peaks(self) -> Schedule:
+        """As it is where the service takes no burst: a busiest second counts as a minute does."""
+        return replace(self, peaks=np.concatenate([self.peaks, self.seconds]), bursts_refused=True)
 
     def peak(self, by_class: Mapping[str, float]) -> float:
         """The highest sum of values that classes reach at their peaks, each at its share of one minute."""
@@ -49,7 +55,8 @@ def schedule_of(workload: Workload, population: Population) -> Schedule:
     """The schedule of a workload; computed once for a population."""
     known = population.memo.get("schedule")
     if known is None or known[0] is not workload:
-        known = (workload, make_schedule(workload.classes, workload.minutes))
+        schedule = make_schedule(workload.classes, workload.minutes)
+        known = (workload, schedule.with_seconds_as_peaks() if workload.bursts_refused else schedule)
         population.memo["schedule"] = known
     schedule = known[1]
     assert isinstance(schedule, Schedule)

@@ -82,9 +82,13 @@ def asked_share(query: QueryClass, view: TableView) -> float:
 
 
 def asked_entity_share(query: QueryClass, view: TableView) -> float:
-    """The least share of the requests of a class that the declared draw sends to one entity."""
+    """The least share of the requests of a class that the declared draw sends to one entity: of what it ranks, spread
+    over the declared values of the other properties of the key."""
     named = set(view.scheme.main.properties) if view.scheme is not None else set()
-    return _share(query.draw, view) if named and named <= set(query.draw.of) and partition_names(view) else 0.0
+    others, known = named - set(query.draw.of), distinct_of(view)
+    if not named or not partition_names(view) or not others <= known.keys():
+        return 0.0
+    return _share(query.draw, view) / math.prod(known[name] for name in others)
 
 
 def missing_fact(view: TableView) -> MissingFact | None:
