@@ -331,7 +331,7 @@ def _refuse_designs(paths: Sequence[str], option: str) -> None:
 
 def _looks_like_a_log(dataset: Dataset) -> tuple[str, ...]:
     """A note where data may be a query log that was given in the place of data."""
-    from pkadvisor.observe.logs import log_format_of
+    from pkadvisor.observe.logs.formats import log_format_of
 
     if dataset.format not in ("csv", "jsonl"):
         return ()

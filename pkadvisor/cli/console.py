@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -245,3 +245,10 @@ def forget(*streams: TextIO | None) -> None:
         with suppress(OSError, ValueError, AttributeError):
             os.dup2(nothing, stream.fileno())  # type: ignore[union-attr]
     os.close(nothing)
+
+
+def show_page(document: object, render: Callable[..., str], mode: str) -> None:
+    """Draw a document and write it to standard output, as wide and in the colours and characters that it takes."""
+    color = wants_color(mode, terminal=is_terminal(sys.stdout))
+    page = render(document, width=width_of(sys.stdout), color=color, ascii_only=not speaks_unicode(sys.stdout))
+    write_text(escape_page(redact_result(page), color=color))

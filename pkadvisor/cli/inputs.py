@@ -50,10 +50,13 @@ class Inputs:
 
     def files(self) -> tuple[Path, ...]:
         """Every file named, globs resolved; standard input is not a file."""
-        single = [text for text in (self.design, self.candidates) if text is not None]
-        named = [path_text(text) for text in self.data] + [*self.logs, *self.profiles, *self.limits, *single]
-        paths = (path for text in named if text != STDIN for path in _expand(text))
+        paths = (path for text in self.named() if text != STDIN for path in _expand(text))
         return tuple(path for path in paths if not path.is_dir())
+
+    def named(self) -> list[str]:
+        """The texts that name inputs, without the kind of a data file; ``-`` is standard input."""
+        single = [text for text in (self.design, self.candidates) if text is not None]
+        return [path_text(text) for text in self.data] + [*self.logs, *self.profiles, *self.limits, *single]
 
 
 def sample_names() -> tuple[str, ...]:
@@ -235,8 +238,7 @@ def path_text(text: str) -> str:
 
 
 def _check_stdin(given: Inputs, command: str) -> None:
-    single = [text for text in (given.design, given.candidates) if text is not None]
-    named = [path_text(text) for text in given.data] + [*given.logs, *given.profiles, *given.limits, *single]
+    named = given.named()
     if named.count(STDIN) > 1:
         raise UsageError("standard input can be read once, and '-' was given several times", where=STDIN)
     _refuse_terminal(named, command, "data.csv")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,21 +173,19 @@ class _SettingsReader:
 
     def _paths(self, key: str) -> tuple[str, ...]:
         """A text or a list of texts, as paths."""
-        given = self.file.content.get(key, [])
-        if isinstance(given, str):
-            return (self._path((key,), given),)
-        if not isinstance(given, list):
-            raise self._wrong((key,), given, "text or a list of texts")
-        return tuple(self._path((key, i), item) for i, item in enumerate(given))
+        return self._each(key, self._path)
 
     def _inputs(self, key: str) -> tuple[str, ...]:
         """Files and globs to read, each perhaps as ``KIND=PATH``."""
+        return self._each(key, self._input)
+
+    def _each(self, key: str, read: Callable[[TomlPath, Any], str]) -> tuple[str, ...]:
         given = self.file.content.get(key, [])
         if isinstance(given, str):
-            return (self._input((key,), given),)
+            return (read((key,), given),)
         if not isinstance(given, list):
             raise self._wrong((key,), given, "text or a list of texts")
-        return tuple(self._input((key, i), item) for i, item in enumerate(given))
+        return tuple(read((key, i), item) for i, item in enumerate(given))
 
     def _input(self, path: TomlPath, value: Any) -> str:
         kind, equals, rest = self._text(path, value).partition("=")

@@ -9,3 +9,5 @@ TOO_MANY = "' holds at most "
 RATES_APART = 10.0
 """From this factor on a declared rate of inserts contradicts the data. What a log inserts in its hours is no rate of
 the years that the data holds."""
+REFUSED_BURST = "refused-burst"
+"""Code of the remark on a partition whose busiest second is over its target, where the log shows refused bursts."""

@@ -170,6 +170,9 @@ class ProfileTransaction(Part, frozen=True, kw_only=True):
 class ProfileWorkload(Part, frozen=True, kw_only=True):
     classes: list[ProfileQueryClass]
     transactions: list[ProfileTransaction]
+    bursts_refused: Annotated[
+        bool | UnsetType, said("Whether the log shows that requests of its busiest seconds were refused.")
+    ] = UNSET
 
 
 class ProfileTable(Part, frozen=True, kw_only=True):

@@ -296,6 +296,8 @@ class Workload:
     """What a log shows of the busiest seconds: rows have the parameters that ``instances`` have."""
     foreign: ForeignRequests = field(default_factory=ForeignRequests, compare=False)
     """Requests of a log that are in no class: they name keys that no template of the design writes."""
+    bursts_refused: bool = field(default=False, compare=False)
+    """Whether the service refused requests in the busiest seconds of the log: no burst allowance can be assumed."""
     unpriced: tuple[QueryClass, ...] = field(default=(), compare=False)
     """Classes left out of the cost: of their properties nothing is known."""
 

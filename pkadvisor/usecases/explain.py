@@ -16,7 +16,7 @@ from pkadvisor.design.choice.bench_of_section import bench_for
 from pkadvisor.design.choice.checked_classes import check_classes
 from pkadvisor.design.choice.judge import judge, keys_as_given
 from pkadvisor.design.choice.list_classes import of_one_value, with_values_asked
-from pkadvisor.design.choice.sections import Judged, Section, observed
+from pkadvisor.design.choice.sections import Judged, Section, declared_types, observed, types_of
 from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, bonds_of
 from pkadvisor.design.choice.shared import with_shared_keys
@@ -41,7 +41,7 @@ from pkadvisor.limits import Limits, load_limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.workload import QueryClass, Workload
 from pkadvisor.progress import Progress
-from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.table.edm import KEYS
 from pkadvisor.table.odata import format_filter
 
 DOCUMENT: Final = "pkadvisor explanation"
@@ -127,13 +127,6 @@ def _section_of(
     raise UsageError(f"there is no query or write '{name}'", where="query", fix=did_you_mean(name, names) or fix)
 
 
-def declared_types(section: Section) -> dict[str, EdmType]:
-    """Types as declared, where there is no data."""
-    declared = section.declared
-    kind = next((k for k in declared.kinds if k.name == section.kind), None) if declared is not None else None
-    return dict(kind.properties if kind else declared.properties) if declared is not None else {}
-
-
 def _scheme(
     section: Section,
     sections: Sequence[tuple[Section, Dataset | None]],
@@ -144,7 +137,7 @@ def _scheme(
 ) -> tuple[str, KeyScheme]:
     """(what to call it, the scheme) that a query is explained under."""
     if which is not None and "|" in which:
-        types = section.data.types if section.data is not None else declared_types(section)
+        types = types_of(section)
         return "as given", parse_candidate(which).scheme(types)
     if current is None and section.data is not None:
         current = keys_as_given(section)

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import asdict
 from msgspec.structs import replace as replace_members
 
-from pkadvisor.design.choice.sections import Section, inferred, observed
+from pkadvisor.design.choice.sections import Section, inferred, observed, types_of
 from pkadvisor.design.keys.infer.cut import key_text
 from pkadvisor.design.keys.infer.proof import read_part
 from pkadvisor.design.keys.infer.shapes import GUID_TEXT, classify
@@ -30,7 +30,7 @@ from pkadvisor.errors import InputError
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.progress import Progress
 from pkadvisor.table.edm import KEYS, EdmType, format_ticks, utf16_key
-from pkadvisor.usecases.explain import DOCUMENT, SCHEMA_VERSION, declared_types
+from pkadvisor.usecases.explain import DOCUMENT, SCHEMA_VERSION
 
 
 def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> ExplanationKey:
@@ -75,7 +75,7 @@ def _schemes(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section,
     out: list[tuple[Section, Mapping[str, EdmType], KeyScheme]] = []
     for section, _ in read_sections(request, progress, draft=False):
         _, current, _ = observed(section)
-        types = section.data.types if section.data is not None else declared_types(section)
+        types = types_of(section)
         if current is not None:
             out.append((section, types, current))
         elif section.data is not None and set(KEYS) <= set(section.data.types):

@@ -18,7 +18,8 @@ import pytest
 from msgspec import to_builtins
 
 from pkadvisor.cli.inputs import load_sample
-from pkadvisor.design.choice.judge import judge, prepared
+from pkadvisor.design.choice.judge import judge
+from pkadvisor.design.choice.prepared import prepared
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.load import breaks
 from pkadvisor.inputs import AnalyzeRequest, read_sections

@@ -8,7 +8,7 @@ import pytest
 
 from pkadvisor.design.choice import row_sets
 from tests.worlds.enumerated import beside, index_rows, main_keys, one_partition
-from tests.worlds.law.best import beaten, broken
+from tests.worlds.law.best import GOALS, beaten, broken
 from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, World
 from tests.worlds.running import forget_results
 from tests.worlds.values import DATETIME, STRING
@@ -61,8 +61,7 @@ def test_one_partition_is_enumerated_where_there_is_a_reason(rate: float, reason
 
 
 def test_goals_decide_in_their_order_beyond_their_tolerance() -> None:
-    names = ("constraints", "requests", "break factor", "read in vain", "structures", "entities", "storage")
-    same = dict.fromkeys(names, 20.0)
+    same = dict.fromkeys((name for name, _ in GOALS), 20.0)
     assert beaten(same, same) is None
     assert beaten(same, {**same, "requests": 18.5, "storage": 19.9}) is None
     assert beaten(same, {**same, "constraints": 19.5, "requests": 1.0}) is None
@@ -71,3 +70,8 @@ def test_goals_decide_in_their_order_beyond_their_tolerance() -> None:
     assert beaten(same, {**same, "requests": 17.0, "entities": 40.0}) == "requests"
     assert beaten(same, {**same, "requests": 25.0, "entities": 1.0}) is None
     assert beaten({**same, "break factor": 3.0}, {**same, "break factor": 9.0}) == "break factor"
+    alone, spread = {**same, "spread reads": 0.0, "break factor": 3.0}, {**same, "spread reads": 1.0}
+    assert beaten(spread, alone) == "spread reads"
+    assert beaten(alone, spread) is None
+    assert beaten({**alone, "room": 0.7}, spread) == "room"
+    assert beaten({**alone, "room": 0.7}, {**spread, "requests": 31.0}) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +14,7 @@ from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.rules import show_rule
 from pkadvisor.cli.completions import target_words
 from pkadvisor.cli.configuration import of_the_project, settings_for
-from pkadvisor.cli.console import (
-    escape_page,
-    is_terminal,
-    redact_result,
-    speaks_unicode,
-    wants_color,
-    width_of,
-    write_bytes,
-    write_text,
-)
+from pkadvisor.cli.console import redact_result, show_page, write_bytes
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, examples, option, unfold
 from pkadvisor.documents.explanation import Explanation
@@ -213,8 +203,4 @@ def _show(document: Explanation, shared: Shared) -> None:
     if shared.format is Format.json:
         write_bytes(redact_result(dump_explanation(document)).encode())
         return
-    color = wants_color(shared.color, terminal=is_terminal(sys.stdout))
-    page = render_explanation(
-        document, width=width_of(sys.stdout), color=color, ascii_only=not speaks_unicode(sys.stdout)
-    )
-    write_text(escape_page(redact_result(page), color=color))
+    show_page(document, render_explanation, shared.color)

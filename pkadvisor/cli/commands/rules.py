@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,16 +10,7 @@ import typer
 
 from pkadvisor.cli.completions import rule_words
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.console import (
-    escape_page,
-    is_terminal,
-    redact_result,
-    speaks_unicode,
-    wants_color,
-    width_of,
-    write_bytes,
-    write_text,
-)
+from pkadvisor.cli.console import redact_result, show_page, write_bytes
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Format, Shared, examples, option, say_next, unfold
 from pkadvisor.errors import UsageError, did_you_mean
@@ -119,6 +109,4 @@ def _show(document: Part, render: Callable[..., str], shared: Shared) -> None:
         text = json.dumps(to_builtins(document), indent=2, ensure_ascii=False) + "\n"
         write_bytes(redact_result(text).encode("utf-8", "backslashreplace"))
         return
-    color = wants_color(shared.color, terminal=is_terminal(sys.stdout))
-    page = render(document, width=width_of(sys.stdout), color=color, ascii_only=not speaks_unicode(sys.stdout))
-    write_text(escape_page(redact_result(page), color=color))
+    show_page(document, render, shared.color)

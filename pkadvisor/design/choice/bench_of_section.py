@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, sensitivity_of, types_of
 from pkadvisor.design.choice.table_rules import with_rules_of_table
-from pkadvisor.design.choice.verify import EXACT_ROWS_MAX
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.load.bursts import keep_bursts
@@ -17,10 +16,10 @@ from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.load.windows import by_rate
 from pkadvisor.design.rows.arrivals import arrival_notes
 from pkadvisor.design.rows.coded_rows import Sizes
-from pkadvisor.design.rows.counters import counter_rises
+from pkadvisor.design.rows.counters import counter_rises, named_together
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
-from pkadvisor.design.rows.exact import GroupCounts, count_groups
+from pkadvisor.design.rows.exact import EXACT_ROWS_MAX, GroupCounts, count_groups
 from pkadvisor.design.rows.logged.inserts import logged_rows
 from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
 from pkadvisor.design.rows.passing import keep_logged_inserts
@@ -52,9 +51,8 @@ def bench_for(
     """
     from pkadvisor.design.rows.demand import demands
 
-    data, table, notes = section.data, section.declared, list[str]()
+    data, notes = section.data, list[str]()
     assert data is not None
-    kind = next((k for k in table.kinds if k.name == section.kind), None) if table else None
     if section.traffic is not None and section.traffic.fraction < 1:
         notes.append(
             f"the log is assumed to hold {100 * section.traffic.fraction:.3g} % of the requests: rates are "
@@ -70,7 +68,7 @@ def bench_for(
     ghosts, places, busy = logged_rows(workload, frame)
     population, of_rows = _population_of(section, workload, frame, ghosts, dataset)
     notes += [*hidden, *of_pairs, *of_rows]
-    declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
+    declared_sizes = dict(own.sizes) if (own := section.own_declaration) else {}
     asked = by_rate(demands(workload, population, places), workload, population)
     keep_bursts(workload, population, busy, asked)
     keep_logged_inserts(population, asked)
@@ -199,9 +197,7 @@ def sampling_of(section: Section, workload: Workload, frame: pl.DataFrame) -> Kn
         return KnownSampling("random-rows", (), "declared" if whole else "whole")
     if not data.complete or data.hashed:
         return KnownSampling("random-rows", (), "unknown")
-    named = [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
-    named += [t.group_by for t in workload.transactions if t.group_by]
-    return deduced(frame, data.types, section.entities, named, _keys_of_others(section))
+    return deduced(frame, data.types, section.entities, named_together(workload), _keys_of_others(section))
 
 
 def _keys_of_others(section: Section) -> dict[str, int]:
@@ -265,8 +261,7 @@ def _sizes(data: DataProfile) -> dict[str, Sizes]:
 
 def _arrival(section: Section) -> str | None:
     """The property that tells the order in which entities come, or ``file_order``; None where nobody says."""
-    data, table = section.data, section.declared
-    kind = next((k for k in table.kinds if k.name == section.kind), None) if table else None
+    data, table, kind = section.data, section.declared, section.declared_kind
     arrival = (kind.arrival if kind and kind.arrival else None) or (table.arrival if table else None)
     if arrival == "timestamp" and data is not None:
         return next((n for n in data.types if n.lower() == "timestamp"), None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.search import Advice
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Atom, Context
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Term
@@ -16,6 +16,9 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.sketches import KeySketch, distinct_of
 from pkadvisor.observe.workload import Basis
+
+if TYPE_CHECKING:
+    from pkadvisor.design.choice.search import Advice
 
 PARTITIONS = "partitions"
 FINALISTS = 3

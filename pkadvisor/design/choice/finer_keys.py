@@ -15,7 +15,7 @@ from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.cost.buckets import BucketCount, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import Hash, Literal, part_properties
-from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost, CostEstimate, missed_by
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost, CostEstimate
 from pkadvisor.design.plan.access_plan import Access
 
 VALUES_PER_BUCKET = 4
@@ -32,7 +32,7 @@ def poorly_served(estimate: CostEstimate, ground: KeyGround) -> list[str]:
     """Classes that read much more than they return, the most wasteful first; one name for those that ask alike. Where
     the key misses a limit, every class that reads more than it returns."""
     alike = ground.alike()
-    much = 1 if missed_by(estimate.violations) != ((), ()) else 2
+    much = 1 if estimate.violations else 2
     waste: dict[str, float] = {}
     for c in estimate.classes:
         if (

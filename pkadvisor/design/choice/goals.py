@@ -1,12 +1,14 @@
 """The goals that rank schemes, in their order, each with its tolerance.
 
 1. hard constraints, within 5 %            2. every latency goal met, else within 5 % of the least worst excess
-3. requests per second, within 10 %        4. break factor of 10, else within 5 %
-5. entities read in vain by requests that read many: at most those of one partition, else within 10 % of the fewest
-6. fewest structures, eventually consistent ones first, then fewest reads through those
-7. entities counted per second             8. stored bytes
-9. ties: orders served by the keys, requests, partitions that stay bounded, then the shortest template, the order in
-   which the filters name the properties, the shortest main key, most partitions, text order
+3. the head-room to plan for, where it costs at most half as many requests again
+4. requests per second, within 10 %        5. reads from several partitions, where a scheme has that head-room
+6. break factor of 10, else within 5 %
+7. entities read in vain by requests that read many: at most those of one partition, else within 10 % of the fewest
+8. fewest structures, eventually consistent ones first, then fewest reads through those
+9. entities counted per second             10. stored bytes
+11. ties: orders served by the keys, requests, partitions that stay bounded, then the shortest template, the order in
+    which the filters name the properties, the shortest main key, most partitions, text order
 
 A scheme that loses is told at which goal, by how much.
 """
@@ -28,13 +30,15 @@ from pkadvisor.design.choice.choice import (
     slowest_allowed,
 )
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.load.estimates import BREAK_ENOUGH, ClassCost, CostEstimate, Violation, missed_by
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, BREAK_LEAST, ClassCost, CostEstimate, Violation, sets_weight
 from pkadvisor.observe.workload import Operation
 
 T = TypeVar("T")
 
-BREAK_LEAST = 1.25
-"""A break factor from which on a design in place has room: no target is used beyond 80 %."""
+ROOM_REQUESTS = 1.5
+"""Times the fewest requests that room for growth may cost. Assumed."""
+SPREAD_TOLERANCE = 0.05
+"""Share of the reads that may go to more partitions than under the best scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +51,16 @@ class RankingGoal:
 
 CONSTRAINTS = RankingGoal("constraints", "worst factor over a limit")
 LATENCY = RankingGoal("latency", "times its goal")
+ROOM = RankingGoal("room", "of the room for growth to plan for")
 REQUESTS = RankingGoal("requests", "requests/s")
+SPREAD = RankingGoal("spread reads", "share of the reads from several partitions")
 BREAKS = RankingGoal("break factor", "x")
 IN_VAIN = RankingGoal("read in vain", "entities/s")
 STRUCTURES = RankingGoal("structures", "eventual, all")
 ENTITIES = RankingGoal("entities", "entities/s")
 STORAGE = RankingGoal("storage", "bytes/entity")
 SIMPLICITY = RankingGoal("simplicity", "characters")
-GOALS = (CONSTRAINTS, LATENCY, REQUESTS, BREAKS, IN_VAIN, STRUCTURES, ENTITIES, STORAGE, SIMPLICITY)
+GOALS = (CONSTRAINTS, LATENCY, ROOM, REQUESTS, SPREAD, BREAKS, IN_VAIN, STRUCTURES, ENTITIES, STORAGE, SIMPLICITY)
 MANY = 100.0
 """Entities that one request reads in vain, from which on they count: a tenth of a page. Assumed."""
 
@@ -68,27 +74,43 @@ TIES = (
 """What the last goal compares, one after the other, without tolerance."""
 
 
+def missed_by(violations: Iterable[Violation]) -> tuple[float, ...]:
+    """Factors by which constraints are missed, the worst first; less is better.
+
+    Growth that is only assumed misses none. Broken sets weigh together, by their number, so that whoever breaks no more
+    of anything never comes second.
+    """
+    factors, sets, sets_of = list[float](), 0.0, 0.0
+    for violation in violations:
+        if violation.assumed:
+            continue
+        if violation.sets_of:
+            sets, sets_of = sets + violation.sets, max(sets_of, violation.sets_of)
+        else:
+            factors.append(round(violation.severity, 6))
+    if sets_of:
+        factors.append(round(sets_weight(sets, sets_of), 6))
+    return tuple(sorted(factors, reverse=True))
+
+
 def severity(estimate: CostEstimate) -> float:
-    """The worst factor by which a constraint is missed at the declared load; where all hold, at assumed growth; else
-    0."""
-    declared, assumed = missed(estimate)
-    return max(declared or assumed, default=0.0)
+    """The worst factor by which a constraint is missed; 0 where all hold."""
+    return max(missed(estimate), default=0.0)
 
 
-def missed(estimate: CostEstimate) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def missed(estimate: CostEstimate) -> tuple[float, ...]:
     """What the first goal compares: where all miss one constraint alike, the next decides."""
     return missed_by(estimate.violations)
 
 
 def missing_least(pool: Sequence[T], violations_of: Callable[[T], Iterable[Violation]]) -> list[T]:
     """Those that miss hard constraints least: by the worst factor, then by the next ones, each within
-    ``SEVERITY_TOLERANCE``; at the declared load first, then at assumed growth."""
+    ``SEVERITY_TOLERANCE``; growth that is only assumed breaks none."""
     left = [(each, missed_by(violations_of(each))) for each in pool]
-    for load in range(2):
-        for place in range(max(len(missed[load]) for _, missed in left)):
-            factors = [missed[load][place] if place < len(missed[load]) else 0.0 for _, missed in left]
-            most = min(factors) * (1 + SEVERITY_TOLERANCE)
-            left = [pair for pair, factor in zip(left, factors, strict=True) if factor <= most]
+    for place in range(max(len(missed) for _, missed in left)):
+        factors = [missed[place] if place < len(missed) else 0.0 for _, missed in left]
+        most = min(factors) * (1 + SEVERITY_TOLERANCE)
+        left = [pair for pair, factor in zip(left, factors, strict=True) if factor <= most]
     return [each for each, _ in left]
 
 
@@ -108,6 +130,20 @@ def read_in_vain(estimate: CostEstimate) -> float:
     return sum(rate_per_s * entities for rate_per_s, entities in vain if entities >= MANY)
 
 
+def room(estimate: CostEstimate) -> float:
+    """How much of the room for growth to plan for a scheme has; at most 1."""
+    return min(1.0, estimate.break_factor / estimate.room_factor)
+
+
+def spread_reads(estimate: CostEstimate) -> float:
+    """The share of the reads that one partition does not answer: they go to buckets, periods or a range of
+    partitions."""
+    reads = [c for c in estimate.classes if c.operation is Operation.QUERY and not c.analytic and c.plan is not None]
+    rate = sum(c.rate_per_s for c in reads)
+    spread = sum(c.rate_per_s for c in reads if c.plan is not None and c.plan.spreads)
+    return spread / rate if rate else 0.0
+
+
 def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[CostEstimate]]]:
     """After each goal, the schemes still in: the last list has one member."""
     left = missing_least(list(pool), lambda c: c.violations)
@@ -115,9 +151,17 @@ def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[
     slowest = slowest_allowed(min(c.latency_excess for c in left))
     left = [c for c in left if c.latency_excess <= slowest]
     yield LATENCY, left
+    fewest_per_s = min(c.requests_per_s for c in left)
+    affordable = [c for c in left if c.requests_per_s <= fewest_per_s * ROOM_REQUESTS]
+    left = [c for c in affordable if room(c) >= 1] or left
+    yield ROOM, left
     best = min(c.requests_per_s for c in left)
     left = [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)]
     yield REQUESTS, left
+    # Head-room beyond what is planned for is worth no read from several partitions.
+    together = [spread_reads(c) for c in left if room(c) >= 1]
+    left = [c for c in left if spread_reads(c) <= min(together) + SPREAD_TOLERANCE] if together else left
+    yield SPREAD, left
     enough = [c for c in left if c.break_factor >= BREAK_ENOUGH]
     highest = max(c.break_factor for c in left)
     left = enough or [c for c in left if c.break_factor >= highest * (1 - BREAK_TOLERANCE)]
@@ -199,12 +243,8 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
     for goal, left in survivors([loser, winner]):
         if loser not in left and goal is not SIMPLICITY:
             mine, theirs = goal_value(goal, loser), goal_value(goal, winner)
-            if goal is CONSTRAINTS and mine <= theirs * (
-                1 + SEVERITY_TOLERANCE
-            ):  # the next worst decides, or growth that is only assumed
-                counts = [len(c[0]) or len(c[1]) for c in (missed(loser), missed(winner))]
-                if missed(loser)[0] and not missed(winner)[0]:
-                    counts[1] = 0
+            if goal is CONSTRAINTS and mine <= theirs * (1 + SEVERITY_TOLERANCE):  # the next worst decides
+                counts = [len(missed(c)) for c in (loser, winner)]
                 return Loss(goal.name, "constraints missed", counts[0], counts[1], _reasons(loser))
             if goal is STRUCTURES and mine == theirs:
                 late = RankingGoal(goal.name, "share of reads through eventually consistent rows")
@@ -220,7 +260,9 @@ def goal_value(goal: RankingGoal, estimate: CostEstimate) -> float:
     return {
         "constraints": severity(estimate),
         "latency": estimate.latency_excess,
+        "room": room(estimate),
         "requests": estimate.requests_per_s,
+        "spread reads": spread_reads(estimate),
         "break factor": estimate.break_factor,
         "read in vain": read_in_vain(estimate),
         "structures": float(sum(structures(estimate)[:2])),
@@ -241,7 +283,7 @@ def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     A migration rewrites every entity, so ties and small gains never move a key. Nor does head-room beyond the growth to
     plan for, nor growth that nobody declared where the best design buys its head-room with more requests.
     """
-    if missed(now)[0] or any(r.code in ("unpadded", "ambiguous") for r in now.remarks):
+    if missed(now) or any(r.code in ("unpadded", "ambiguous") for r in now.remarks):
         return False
     cheap = now.requests_per_s <= best.requests_per_s * (1 + REQUESTS_TOLERANCE)
     lean = now.entities_per_s <= best.entities_per_s * 2 or now.break_factor >= BREAK_ENOUGH * 10

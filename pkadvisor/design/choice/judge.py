@@ -14,6 +14,7 @@ from pkadvisor.design.choice.conflicts import conflicts_among
 from pkadvisor.design.choice.finalists import with_partitions
 from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.list_classes import weighable, with_values_asked
+from pkadvisor.design.choice.prepared import unexplained_keys
 from pkadvisor.design.choice.row_sets import BESIDE_MAX
 from pkadvisor.design.choice.search import Advice, advise
 from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
@@ -23,8 +24,6 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, Budget, CostEstimate, Remark
-from pkadvisor.design.rows.logged.shapes import names_keys
-from pkadvisor.errors import UsageError
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.design_file.declaration import check_properties
@@ -133,38 +132,6 @@ def judge(
     )
 
 
-def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -> tuple[Bench, KeyScheme | None]:
-    """(the bench, the design in place) of a section with data, for whoever prices given keys without a search.
-
-    UsageError where there is no workload, or where its rates are not known.
-    """
-    workload, scheme, _ = observed(section)
-    workload, scheme, _ = weighable(workload, scheme, values=not section.siblings)
-    workload, _ = of_known_properties(workload, section)
-    assert section.data is not None
-    if section.declared is not None:
-        check_properties(section.declared, section.data.types, kind=section.kind, others=names_of_others(section))
-    if not any(c.rate.mean_per_s > 0 for c in workload.classes):
-        fix = "declare queries and writes with rates in the design, or give a --log"
-        raise UsageError(f"{section.table} has no workload to price keys on", where=section.design_path, fix=fix)
-    if _unexplained_keys(section, scheme):
-        what = "the log names keys that the data does not have"
-        raise UsageError(what, where=section.design_path, fix="declare in the design what they are made of")
-    check_classes(workload, section)
-    bench, _ = bench_for(section, workload, limits, dataset)
-    bench = bench if section.siblings else with_values_asked(bench)
-    return with_shared_keys(bench, section, (scheme,)), scheme
-
-
-def _unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
-    """Whether logged requests name keys of which neither a design nor the data says what they are made of."""
-    if section.traffic is None or scheme is not None:
-        return False
-    if section.data is not None and set(KEYS) <= set(section.data.types):
-        return False
-    return names_keys(section.traffic)
-
-
 EASY_SHARE = 0.5
 """Share of the schemes looked at that must hold with ten times the head-room before most keys are called fine."""
 
@@ -242,7 +209,7 @@ def _obstacle(section: Section, workload: Workload, scheme: KeyScheme | None) ->
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"
         return why, "its queries and writes with their rates, or a log"
-    if _unexplained_keys(section, scheme):
+    if unexplained_keys(section, scheme):
         give = "a design file that declares what the keys are made of (partition_key and row_key)"
         return "the log names keys that the data does not have", give
     return None

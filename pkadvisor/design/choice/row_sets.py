@@ -169,7 +169,7 @@ def row_instance(
             (main, *structures),
             tuple(statements),
             tuple(prices.capacities.items()),
-            horizon_factor=bench.horizon_factor,
+            horizon_factor=bench.horizon_factor if bench.workload.growth else 1.0,
             rows_most=ROWS_MOST,
         ),
         names,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.rows.samples.screen import PartitionFacts
-    from pkadvisor.observe.design_file.declaration import Declaration, TableDeclaration
+    from pkadvisor.observe.design_file.declaration import Declaration, KindDeclaration, TableDeclaration
     from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
     from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.observe.profile.profile_file import ProfileDocument
@@ -43,10 +43,19 @@ class Section:
     """The other kinds of the same table."""
 
     @property
+    def declared_kind(self) -> KindDeclaration | None:
+        """What the design file says of the kind; None of a whole table, and where it says nothing."""
+        return None if self.declared is None else self.declared.kind_named(self.kind)
+
+    @property
+    def own_declaration(self) -> KindDeclaration | TableDeclaration | None:
+        """What the design file says of the kind, else of the table."""
+        return self.declared_kind or self.declared
+
+    @property
     def declared_total(self) -> int | None:
         """Entities of the whole table, or of the kind, as the command line or the design file says; else None."""
-        table = self.declared
-        kind = next((k for k in table.kinds if k.name == self.kind), None) if table else None
+        table, kind = self.declared, self.declared_kind
         declared = (kind.entities_total if kind else None) or (table.entities_total if table else None)
         return self.entities_total or declared
 
@@ -224,20 +233,12 @@ def observed(
 
 def declared_values(section: Section) -> dict[str, int]:
     """How many values the properties of a table or kind are declared to have at the most."""
-    declared = section.declared
-    if declared is None:
-        return {}
-    kind = next((k for k in declared.kinds if k.name == section.kind), None)
-    return dict(kind.distinct if kind is not None else declared.distinct)
+    return dict(own.distinct) if (own := section.own_declaration) else {}
 
 
 def sensitivity_of(section: Section) -> dict[str, str]:
     """``personal`` or ``secret`` by property, as the design declares it for a table or kind."""
-    declared = section.declared
-    if declared is None:
-        return {}
-    kind = next((k for k in declared.kinds if k.name == section.kind), None)
-    return dict(kind.sensitive if kind is not None else declared.sensitive)
+    return dict(own.sensitive) if (own := section.own_declaration) else {}
 
 
 def _own_traffic(section: Section, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> TableTraffic:
@@ -271,12 +272,12 @@ def for_kind(workload: Workload, kind: str | None) -> Workload:
 
 def types_of(section: Section) -> dict[str, EdmType]:
     """The types of a section's properties: those of its data, else the declared ones."""
-    types: dict[str, EdmType] = dict(section.data.types) if section.data is not None else {}
-    table = section.declared
-    if table is not None and section.data is None:
-        kind = next((k for k in table.kinds if k.name == section.kind), None)
-        types |= dict(kind.properties if kind else table.properties)
-    return types
+    return declared_types(section) if section.data is None else dict(section.data.types)
+
+
+def declared_types(section: Section) -> dict[str, EdmType]:
+    """The types that the design file declares for a table or kind."""
+    return dict(own.properties) if (own := section.own_declaration) else {}
 
 
 def _example_of(section: Section) -> Callable[[str], object]:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice.search import Advice
 from pkadvisor.design.choice.sections import Section
 from pkadvisor.design.keys.scheme import Key, key_expression
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.census import census
+from pkadvisor.design.rows.exact import EXACT_ROWS_MAX
 from pkadvisor.design.rows.samples.screen import PartitionFacts
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.table.edm import EdmType
 
-EXACT_ROWS_MAX = 25_000_000
-"""Entities up to which the finalists are counted over every row: their hashes take 200 MB each."""
+if TYPE_CHECKING:
+    from pkadvisor.design.choice.search import Advice
+
 FINALISTS = 5
 """Main keys counted over every row: the recommended, the one in place, and the next best."""
 VERIFY_ROUNDS = 4

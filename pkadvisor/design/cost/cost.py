@@ -116,6 +116,7 @@ def _found(scheme: KeyScheme, bench: Bench) -> tuple[CostEstimate, LoadMap, tupl
         break_factor=numbers.break_factor,
         break_cause=numbers.break_cause,
         horizon_factor=bench.horizon_factor,
+        room_factor=bench.room_factor,
         transactions=transactions,
         violations=(*violations, *full_violations(full), *outrun, *contended(bench), *oversize(scheme, bench)),
         remarks=(),

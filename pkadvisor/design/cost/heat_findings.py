@@ -20,6 +20,7 @@ from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
+from pkadvisor.documents.notes import REFUSED_BURST
 from pkadvisor.limits import Limits
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.observe.workload import GrowthOf
@@ -144,7 +145,8 @@ def _violation(
     code: str, what: str, limit_break: Break, bench: Bench, keys: tuple[str, ...] = (), unit: str = "entities/s"
 ) -> Violation:
     declared, reached = bench.workload.growth is not None, _at_horizon(limit_break, bench)
-    when, load = f"{limit_break.measured:,.0f} {unit} at the peak", limit_break.measured
+    peak = "in the busiest second" if bench.workload.bursts_refused else "at the peak"
+    when, load = f"{limit_break.measured:,.0f} {unit} {peak}", limit_break.measured
     if limit_break.measured <= limit_break.limit:
         of = "" if bench.growth_of is GrowthOf.RATE else f" of the {WORDS[bench.growth_of]}"
         when += f", {grown(load, reached, declared, of)}"
@@ -204,7 +206,12 @@ def heat_remarks(scheme: KeyScheme, bench: Bench, loads: LoadMap, breaks: Sequen
             )
         )
     burst = loads.busiest_second()
-    if burst is not None and burst[2] > target >= burst[1].entities_per_s:
+    if bench.workload.bursts_refused and hot is not None and hot[1].entities_per_s > target:
+        tail = f"takes {amount(hot[1].entities_per_s)} entities in its busiest second, "
+        tail += f"{ratio(hot[1].entities_per_s / target)} its target; the log shows that such bursts are refused"
+        name = _partition_name(_text(hot[0], hot[1], bench.population))
+        out.append(Remark(REFUSED_BURST, f"{name} {tail}", f"one partition {tail}"))
+    elif burst is not None and burst[2] > target >= burst[1].entities_per_s:
         out.append(_burst(burst[2], _text(*burst[:2], bench.population), limits))
     return out
 

@@ -36,6 +36,10 @@ def waiting(estimate: CostEstimate, bench: Bench) -> Term | None:
 def throttled(estimate: CostEstimate, bench: Bench) -> Term:
     """Attempts on the hottest partition that are turned away at the peak, under the client's retries."""
     limits = bench.limits
+    if bench.workload.bursts_refused:  # retries come after the second, so they are not part of its load
+        refused = max(0.0, 1 - limits.partition_entities_per_s / max(_load(estimate), 1e-300))
+        source = "busiest second of the hottest partition without a burst allowance, as the log shows refused bursts"
+        return Term("throttled at peak", refused, "share of attempts", Basis.DERIVED, source)
     settled = chained_equilibrium(_pages(estimate, bench), limits.partition_entities_per_s, limits.retry_attempts)
     source = f"equilibrium of {limits.retry_attempts} retries at the hottest partition; each operation is tried "
     source += f"{settled.amplification:.3g} times, {percent(settled.lost_share)} are lost"

@@ -19,7 +19,7 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.stop_early import PIECES_MOST, requests_apart
-from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
+from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.demand import Demand, free_atoms, of_instances, picks
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, NDArray, np, pl
@@ -131,7 +131,7 @@ class Reading:
         """Rows at hand of one kind that each request (first axis) of each instance (second axis) reads, without
         ``$top``."""
         plan, among, instances = self._bounds(via), self._rows_of(via), self.demand.instances
-        codes, size, low, high = self._along(plan)
+        codes, size, low, high = self.demand.along(self.demand.bounded(plan.range_atom), self.population)
         out = []
         for by_constants, own in picks(self.demand, self.population, plan.equal_atoms):
             of = self._pieces(plan, by_constants)
@@ -142,20 +142,10 @@ class Reading:
             out.append(np.where(own, end - begin, 0).astype(float))
         return np.concatenate(out)
 
-    def _along(self, plan: AccessPlan) -> tuple[Ints, int, Ints, Ints]:
-        """(the place of each row along the property that has a range, the number of places, the bounds of each instance
-        there, half-open)."""
-        demand, population = self.demand, self.population
-        over = plan.range_atom if plan.range_atom and plan.range_atom[1] in demand.bounds else None
-        codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
-        low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (np.int64(0), np.int64(size))
-        count = len(demand.instances)
-        return codes, size, np.broadcast_to(low, count), np.broadcast_to(high, count)
-
     def _pieces(self, plan: AccessPlan, by_constants: frozenset[str], *, apart: bool = True) -> _Pieces:
         """The requests of a plan where some properties are compared with constants; one for all unless ``apart``."""
         demand, population = self.demand, self.population
-        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        constants = demand.constants_and(by_constants)
         keep = rows_of_constants(population, plan.equal_atoms, constants)
         ids, groups = population.groups(free_atoms(plan.equal_atoms, constants))
         piece, count = population.groups(requests_apart(plan, constants) if apart else ())
@@ -268,7 +258,7 @@ class Reading:
     def _between(self, plan: AccessPlan, among: Bools, rank: Ints | None, *, apart: bool) -> Iterator[RowRun]:
         """Runs of the rows ``among`` those at hand that lie between the bounds, in the order of ``rank`` (None: of the
         key), cut off where ``$top`` stops them. ``apart``: one for each request, as far as these can be told."""
-        codes, size, low, high = self._along(plan)
+        codes, size, low, high = self.demand.along(self.demand.bounded(plan.range_atom), self.population)
         key = self._key(plan.via)[0]
         parts, over = (*key.partition, *key.row), plan.range_atom
         falls = any(part.atom == over and part.order(Context(self.population.types)) < 0 for part in parts)

@@ -142,7 +142,7 @@ def _own_rows(plan: AccessPlan, demand: Demand, population: Population, key: Key
     among = key.partition if there is not None else None
     memo = ("reached", demand.query.name, frozenset(plan.equal_atoms), plan.range_atom, plan.choices, among)
     if memo not in population.memo:
-        over = plan.range_atom if plan.range_atom and plan.range_atom[1] in demand.bounds else None
+        over = demand.bounded(plan.range_atom)
         bounds = demand.bounds[over[1]] if over else None
         plain = there is not None and not demand.constants and not demand.mixed
         whole = _whole_groups(there, plan.equal_atoms, population) if plain and there is not None else None

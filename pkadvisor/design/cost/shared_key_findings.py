@@ -43,10 +43,13 @@ def shared_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
     for number, shared_key in _shared(scheme, bench):
         if not shared_key.real:
             subject = f"index row {number}" if number else "an entity"
-            plain = f"{subject} can have the key of a row of {shared_key.owner}"
-            none = f"; none of the {shared_key.rows:,} sampled ones has" if shared_key.counted is not None else ""
-            out.append(Remark("may-collide", plain + _example(shared_key) + none, plain + none))
+            out.append(_may_collide(f"{subject} can have the key of a row of {shared_key.owner}", shared_key))
     return out
+
+
+def _may_collide(plain: str, shared_key: SharedKey) -> Remark:
+    none = f"; none of the {shared_key.rows:,} sampled ones has" if shared_key.counted is not None else ""
+    return Remark("may-collide", plain + _example(shared_key) + none, plain + none)
 
 
 def overwriting(scheme: KeyScheme, number: int, rows: int, population: Population) -> Violation:
@@ -68,9 +71,7 @@ def own_row_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
         if shared_key is None or shared_key.counted:
             continue
         subject = "an entity" if shared_key.owner == "the entity itself" else shared_key.owner
-        plain = f"{subject} can have the key of index row {number} of another"
-        none = f"; none of the {shared_key.rows:,} sampled ones has" if shared_key.counted is not None else ""
-        out.append(Remark("may-collide", plain + _example(shared_key) + none, plain + none))
+        out.append(_may_collide(f"{subject} can have the key of index row {number} of another", shared_key))
     return out
 
 

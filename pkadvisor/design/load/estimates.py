@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +24,10 @@ LOAD_DECIDES = 0.1
 """Share of the load below which what it rests on decides nothing."""
 BREAK_ENOUGH = 10.0
 """Times the load of today from which on it is no merit of a design to bear more."""
+BREAK_LEAST = 1.25
+"""A break factor from which on a design has room: no target is used beyond 80 %."""
+ROOM_UNDECLARED = 2.0
+"""The break factor to plan for where no growth is declared: assumed."""
 DEFAULT_HORIZON_FACTOR = 3.0
 """Growth that a design must survive where none is declared: assumed."""
 
@@ -174,26 +178,6 @@ def sets_weight(sets: float, sets_of: float) -> float:
     return SETS_LEAST + (SETS_ALL - SETS_LEAST) * min(1.0, sets / sets_of)
 
 
-def missed_by(violations: Iterable[Violation]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """(factors by which constraints are missed at the declared load, those missed at assumed growth alone), the worst
-    first; less is better.
-
-    Broken sets weigh together, by their number, so that whoever breaks no more of anything never comes second. What is
-    missed at growth that nobody declared decides among schemes that hold the declared load, and says nothing of others.
-    """
-    factors: tuple[list[float], list[float]] = ([], [])
-    sets, sets_of = 0.0, 0.0
-    for violation in violations:
-        if violation.sets_of and not violation.assumed:
-            sets, sets_of = sets + violation.sets, max(sets_of, violation.sets_of)
-        else:
-            factors[violation.assumed].append(round(violation.severity, 6))
-    if sets_of:
-        factors[0].append(round(sets_weight(sets, sets_of), 6))
-    declared, assumed = (tuple(sorted(each, reverse=True)) for each in factors)
-    return declared, () if declared else assumed
-
-
 @dataclass(frozen=True, slots=True)
 class Remark:
     """Something that the owner of the design should know and that breaks nothing by itself."""
@@ -325,6 +309,8 @@ class CostEstimate:
     erasure: Erasure | None = None
     latency_excess: float = 0.0
     """The worst p99 of a class that is not analytic, in times of its goal; up to 1 every goal is met."""
+    room_factor: float = ROOM_UNDECLARED
+    """The break factor that is the head-room to plan for."""
     open_ended: int = 0
     """Keys whose partitions nothing bounds while entities are inserted; one partition for all entities counts twice."""
 
@@ -443,6 +429,12 @@ class Bench:
     def horizon_factor(self) -> float:
         """Growth that the design must survive, of what ``growth_of`` names."""
         return max(1.0, self.workload.growth.factor) if self.workload.growth else DEFAULT_HORIZON_FACTOR
+
+    @property
+    def room_factor(self) -> float:
+        """The break factor that is the head-room to plan for: 80 % of a target after the growth that is declared, else
+        twice the load of today (assumed)."""
+        return BREAK_LEAST * self.horizon_factor if self.workload.growth else ROOM_UNDECLARED
 
     @property
     def growth_of(self) -> GrowthOf:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Part
@@ -124,10 +124,24 @@ class LoadMap(PlacedLoads):
         """The entity that takes most in its worst minute, of those that are named by their key."""
         best: tuple[Key, PartitionLoad] | None = None
         for key, load in self._entities.values():
-            partition_load = self._worst(load, (*key.partition, *key.row), None)
+            partition_load = self._worst_entity(load, (*key.partition, *key.row))
             if partition_load is not None and (best is None or partition_load.entities_per_s > best[1].entities_per_s):
                 best = (key, partition_load)
         return best
+
+    def _worst_entity(self, load: LoadVectors, parts: tuple[Part, ...]) -> PartitionLoad | None:
+        """The worst by what the whole log says of each; by its single seconds too where the service refused bursts."""
+        worst = self._worst(load, parts, None)
+        if worst is None or self._bursts is None or not self._schedule.bursts_refused:
+            return worst
+        names = {column: name for name, column in self._schedule.columns.items()}
+        by_class = {names.get(column, ""): (vector, NamedLoad(vector)) for (column, _), vector in load.items()}
+        in_seconds = worst_second(self._bursts, by_class, parts, self._of(parts))
+        top = int(in_seconds.argmax())
+        if in_seconds[top] <= worst.entities_per_s:
+            return worst
+        hotter = self._load_of(load, parts, top, None, partitions=False)
+        return None if hotter is None else replace(hotter, entities_per_s=float(in_seconds[top]))
 
     @remembered("fill")
     def first_to_fill(self, limit_per_s: float) -> tuple[tuple[Part, ...], PartitionLoad] | None:
@@ -173,10 +187,11 @@ class LoadMap(PlacedLoads):
     @remembered("minutes")
     def in_minutes(self, parts: tuple[Part, ...]) -> Floats:
         """Entities/s for each group of a template in the worst of the minutes whose keys a log tells, where these pass
-        what the whole log says of the group; else empty."""
+        what the whole log says of the group; of the seconds too where the service refused bursts; else empty."""
         if self._bursts is None:
             return np.zeros(0)
-        return worst_minute(self._bursts, self._by_name(parts), parts, self._of(parts), self.at_peaks(parts))
+        worst = worst_minute(self._bursts, self._by_name(parts), parts, self._of(parts), self.at_peaks(parts))
+        return np.maximum(worst, self.in_seconds(parts)) if self._schedule.bursts_refused else worst
 
     def _by_name(self, parts: tuple[Part, ...]) -> dict[str, tuple[Floats, NamedLoad | None]]:
         """What each class puts on each group at its peak, and what of it where its keys are."""

@@ -31,10 +31,11 @@ def _weight(parts: tuple[Part, ...], bench: Bench) -> int:
 def grows(parts: tuple[Part, ...], bench: Bench) -> bool:
     """Whether partitions of a PartitionKey go on growing.
 
-    A time in it ends them. So does a key of one entity: as a request declares it, or as all rows of a whole table show.
-    Sets that come at once and are then complete, as the lines of an order, are known by the order of arrival.
+    A time in it ends them, and so does a time after which entities are deleted, or a key of one entity: as a request
+    declares it, or as all rows of a whole table show. Sets that come at once and are then complete, as the lines of an
+    order, are known by the order of arrival.
     """
-    if any(part.tells_time for part in parts):
+    if any(part.tells_time for part in parts) or bench.workload.retention_s is not None:
         return False
     population, atoms = under(parts, bench.population), atoms_of(parts)
     names = {name for part in parts if part.injective for name in part.properties}

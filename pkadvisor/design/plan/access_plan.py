@@ -102,6 +102,11 @@ class AccessPlan:
         return product(self.fans)
 
     @property
+    def spreads(self) -> bool:
+        """Whether one choice of the query is looked for in several partitions: buckets, periods or a range of them."""
+        return self.buckets > 1 or self.periods is not None or self.access.rank > Access.PARTITION_SCAN.rank
+
+    @property
     def several(self) -> bool:
         """Whether there may be more than one request, each with its own answer."""
         return self.buckets > 1 or bool(self.choices) or self.periods is not None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.plan.access_plan import AccessPlan
-from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
+from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked.ranks import mean_reached, ranked
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.demand import Demand, free_atoms, of_any_rank, picks
@@ -81,15 +81,14 @@ def _first_of_each(plan: AccessPlan, demand: Demand, population: Population, sca
     """
     assert plan.top is not None
     pieces = requests_apart(plan, ())
-    over = plan.range_atom if plan.range_atom and plan.range_atom[1] in demand.bounds else None
+    over = demand.bounded(plan.range_atom)
     memo = ("first of each", demand.query.name, frozenset(plan.equal_atoms), tuple(pieces), over, plan.top)
     if memo not in population.memo:
-        codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
-        low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (np.int64(0), np.int64(size))
+        codes, size, low, high = demand.along(over, population)
         scale = population.total / max(1, population.rows) if not population.whole(plan.equal_atoms, over) else 1.0
         total = np.zeros(len(demand.instances))
         for by_constants, own in picks(demand, population, plan.equal_atoms):
-            constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+            constants = demand.constants_and(by_constants)
             keep = rows_of_constants(population, plan.equal_atoms, constants)
             there = np.arange(population.rows) if keep is None else np.flatnonzero(keep)
             base, _ = population.groups(free_atoms(plan.equal_atoms, constants))
@@ -106,9 +105,7 @@ def _first_of_each(plan: AccessPlan, demand: Demand, population: Population, sca
     return cached
 
 
-def _in_sample(
-    base: Ints, codes: Ints, size: int, rows: Ints, low: Ints | np.int64, high: Ints | np.int64, demand: Demand
-) -> Ints:
+def _in_sample(base: Ints, codes: Ints, size: int, rows: Ints, low: Ints, high: Ints, demand: Demand) -> Ints:
     """How many of some rows agree with each instance on what the key fixes, and lie between its bounds."""
     placed = np.sort(base[rows] * (size + 1) + codes[rows])
     first = base[demand.instances] * (size + 1)

@@ -85,10 +85,15 @@ def _logged_rises(population: Population) -> dict[str, float]:
     return out
 
 
+def named_together(workload: Workload) -> list[tuple[str, ...]]:
+    """The properties that each filter fixes at once, and those that each transaction groups by."""
+    named = [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
+    return named + [t.group_by for t in workload.transactions if t.group_by]
+
+
 def _groups(workload: Workload, population: Population, name: str) -> Iterator[tuple[str, ...]]:
     """The groups within which a number may count: whatever a request or a transaction names beside it, and all rows."""
-    named = [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
-    named += [t.group_by for t in workload.transactions if t.group_by]
+    named = named_together(workload)
     named += [tuple(atom[1] for atom in population.sampled_by)]
     groups = {tuple(sorted(n for n in set(names) - {name} if population.has(n))) for names in named}
     yield from sorted(groups | {()})

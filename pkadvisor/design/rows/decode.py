@@ -127,6 +127,7 @@ def observe(
         logged=rates,
         busy=log.busy,
         foreign=foreign,
+        bursts_refused=traffic.bursts_refused,
     )
     return Observed(workload, tuple(log.notes))
 

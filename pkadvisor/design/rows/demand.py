@@ -13,7 +13,13 @@ from dataclasses import dataclass, field, replace
 from pkadvisor.design.keys.conditions import Conditions, Operand, conditions, with_dependencies
 from pkadvisor.design.keys.transforms import Atom, Each
 from pkadvisor.design.rows.asked.caveats import across_drawn, strange_parameters
-from pkadvisor.design.rows.asked.matching_rows import counted, in_every_range, range_count, rows_of_constants
+from pkadvisor.design.rows.asked.matching_rows import (
+    codes_between,
+    counted,
+    in_every_range,
+    range_count,
+    rows_of_constants,
+)
 from pkadvisor.design.rows.asked.operands import bounds_of, mask, rows_with, sampled_literal
 from pkadvisor.design.rows.asked.ranks import by_rank, ranked
 from pkadvisor.design.rows.atoms import atom_properties
@@ -67,6 +73,25 @@ class Demand:
     of_values: Demand | None = None
     """Where the class asks for one of several values of a property: the same instances in the same order over the rows
     for each value (``list_values``)."""
+
+    def constants_and(self, by_constants: Iterable[str]) -> dict[str, Bools]:
+        """``constants``, with those of ``mixed`` that some requests compare with constants as well."""
+        return {**self.constants, **{name: self.mixed[name] for name in by_constants}}
+
+    def bounded(self, atom: Atom | None) -> Atom | None:
+        """The atom, where the class asks for a range of its property."""
+        return atom if atom is not None and atom[1] in self.bounds else None
+
+    def along(self, over: Atom | None, population: Population) -> tuple[Ints, int, Ints, Ints]:
+        """(the place of each row along an atom of a range, the number of places, the half-open bounds of each instance
+        there); one place for all rows without an atom."""
+        count = len(self.instances)
+        if over is None:
+            zeros = np.zeros(count, dtype=np.int64)
+            return np.zeros(population.size, dtype=np.int64), 1, zeros, zeros + 1
+        codes, size = population.atom(over)
+        low, high = codes_between(population, over, self.bounds[over[1]])
+        return codes, size, np.broadcast_to(low, count), np.broadcast_to(high, count)
 
     def mean(self, values: Floats) -> float:
         """The mean over instances by weight."""
@@ -341,7 +366,7 @@ def reached(
     atoms = tuple(atoms)
 
     def count(by_constants: frozenset[str]) -> Floats:
-        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        constants = demand.constants_and(by_constants)
         keep = rows_of_constants(population, atoms, constants)
         if among is not None:
             keep = among[: population.rows] if keep is None else keep & among[: population.rows]

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pkadvisor.lazy import Ints, pl
 from pkadvisor.observe.data.dataset import Dataset
 
+EXACT_ROWS_MAX = 25_000_000
+"""Entities up to which the finalists are counted over every row: their hashes take 200 MB each."""
 SETS_MAX = 8
 """Property sets that are counted; each costs about one grouping of the data."""
 

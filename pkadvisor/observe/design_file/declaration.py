@@ -139,10 +139,14 @@ class TableDeclaration:
     distinct: tuple[tuple[str, int], ...] = ()
     """How many values properties are declared to have at the most, now and later."""
 
+    def kind_named(self, name: str | None) -> KindDeclaration | None:
+        """The kind of this name; None where there is none."""
+        return next((kind for kind in self.kinds if kind.name == name), None)
+
     def of_kind(self, kind: str | None) -> TableDeclaration:
         """The table with the keys and the sampling of one of its kinds; the table itself for None and for a name that
         is no kind."""
-        of_this = next((k for k in self.kinds if k.name == kind), None)
+        of_this = self.kind_named(kind)
         if of_this is None:
             return self
         keys = of_this.keys

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.lazy import np, pl
 from pkadvisor.observe.data.streams import EmptyFileError, locate
-from pkadvisor.observe.logs import Log, UnknownLogError, in_time_order, no_requests, open_log, too_many_bad
+from pkadvisor.observe.logs.formats import Log, UnknownLogError, in_time_order, no_requests, open_log, too_many_bad
 from pkadvisor.observe.logs.frame import ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.traffic import MAX_BAD_LINES, LogWindow, Traffic
 from pkadvisor.observe.logs.traffic_fold import TrafficFold

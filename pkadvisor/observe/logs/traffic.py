@@ -29,6 +29,11 @@ __all__ = [
 ]
 
 MAX_BAD_LINES: Final = 0.01
+REFUSED_SHARE: Final = 0.01
+"""Refused attempts of a table, of all its attempts, from which on it matters when they were refused."""
+BURST_RATIO: Final = 5.0
+BURST_LEAST_PER_S: Final = 10.0
+"""Requests are refused in bursts where their seconds hold so many times the mean, and at least so many requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +142,17 @@ class TableTraffic:
     groups: Groups
     fraction: float = 1.0
     """Share of the requests that the log holds; rates are scaled up by it, counts are not."""
+    refused_beside_per_s: float = 0.0
+    """Requests in the second of a refused one, the mean over the refused ones; 0 where none is."""
+
+    @property
+    def bursts_refused(self) -> bool:
+        """Whether the service refused at least ``REFUSED_SHARE`` of the attempts, and most of these in bursts."""
+        if self.mean_per_s is None:
+            return False
+        refused = sum(c.throttled for c in self.classes if not c.grouped)
+        burst_per_s = max(BURST_LEAST_PER_S, BURST_RATIO * self.mean_per_s)
+        return refused >= REFUSED_SHARE * self.attempts and self.refused_beside_per_s >= burst_per_s
 
     @property
     def sampled(self) -> bool:

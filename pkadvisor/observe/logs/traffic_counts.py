@@ -11,7 +11,16 @@ from pkadvisor.observe.logs.frame import Op, Route, Routes
 from pkadvisor.observe.logs.seen_window import SeenWindow
 from pkadvisor.observe.logs.traffic import LogWindow
 from pkadvisor.observe.logs.traffic_groups import GroupFold
-from pkadvisor.observe.logs.traffic_parts import BottomK, HeavyHitters, Seconds, text_hashes
+from pkadvisor.observe.logs.traffic_parts import (
+    ACCOUNT_LINE,
+    BottomK,
+    HeavyHitters,
+    Seconds,
+    class_line,
+    refused_line,
+    table_line,
+    text_hashes,
+)
 from pkadvisor.observe.logs.traffic_retries import Repeats
 from pkadvisor.splitmix import mixed_words
 
@@ -110,9 +119,6 @@ _TIME_MAX_US: Final = 253_402_300_800_000_000  # the year 10 000
 
 
 RESOLUTIONS_US: Final = (60_000_000, 1_000_000, 1_000)
-
-
-ACCOUNT_CODE: Final = 0  # code of the account line among the per-second counters; tables and classes follow
 
 
 class TrafficCounts:
@@ -224,7 +230,7 @@ class TrafficCounts:
         marks = (throttled, retry, page, at, timed)
         for classes, rows in ((code, single), (code, entity), (batch, lead)):
             self._count(classes[rows], [mark[rows] for mark in marks])
-        self._count_seconds(code, batch, of.table, demand, lead, single, at, timed)
+        self._count_seconds(code, batch, of.table, demand & timed, throttled, lead, single, at, timed)
         self._count_times(at[timed & first], int((first & ~timed).sum()))
         asked = demand & timed
         for busy in self._busy:
@@ -280,23 +286,20 @@ class TrafficCounts:
                 tally.last_us = int(highest[c]) if tally.last_us is None else max(tally.last_us, int(highest[c]))
 
     def _count_seconds(
-        self, code: Any, batch: Any, table: Any, demand: Any, lead: Any, single: Any, at: Any, timed: Any
+        self, code: Any, batch: Any, table: Any, demand: Any, refused: Any, lead: Any, single: Any, at: Any, timed: Any
     ) -> None:
-        """Per-second counts: the account by attempts; tables and classes by requests.
-
-        Codes: 0 the account, odd numbers tables, even ones from 2 classes.
-        """
+        """Per-second counts: the account by attempts; tables and classes by requests (those in ``demand``)."""
         second = at // 1_000_000
         one = single | lead
         parts = [
-            (np.zeros(int((one & timed).sum()), dtype=np.int64), second[one & timed]),
-            (2 * table + 1, one & demand & timed),
-            (2 * code + 2, demand & timed),
-            (2 * batch + 2, lead & demand & timed),
+            (np.full(len(second), ACCOUNT_LINE, dtype=np.int64), one & timed),
+            (table_line(table), one & demand),
+            (class_line(code), demand),
+            (class_line(batch), lead & demand),
+            (refused_line(table), one & demand & refused),
         ]
-        classes = np.concatenate([parts[0][0], *(c[m] for c, m in parts[1:])])
-        seconds = np.concatenate([parts[0][1], *(second[m] for _, m in parts[1:])])
-        self._seconds.add(classes, seconds)
+        lines = np.concatenate([line[rows] for line, rows in parts])
+        self._seconds.add(lines, np.concatenate([second[rows] for _, rows in parts]))
 
     def _count_times(self, at: Any, untimed: int) -> None:
         self.untimed += untimed

@@ -12,7 +12,8 @@ from typing import Any, Final
 from pkadvisor.lazy import np, pl
 from pkadvisor.observe.logs.frame import UNLISTED, Op, Skips
 from pkadvisor.observe.logs.traffic import ClassTraffic, Clock, Groups, HeavyKeys, TableTraffic, Traffic
-from pkadvisor.observe.logs.traffic_counts import ACCOUNT_CODE, RESOLUTIONS_US, TrafficCounts
+from pkadvisor.observe.logs.traffic_counts import RESOLUTIONS_US, TrafficCounts
+from pkadvisor.observe.logs.traffic_parts import ACCOUNT_LINE, class_line, table_line
 from pkadvisor.observe.logs.traffic_samples import parsed_shape, sample_frame
 from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.workload import Basis, BusyRequests
@@ -34,7 +35,7 @@ class TrafficFold(TrafficCounts):
         self._finish()
         self.check()
         peak, minutes = self._seconds.result()
-        clock = self._clock(minutes.get(ACCOUNT_CODE))
+        clock = self._clock(minutes.get(ACCOUNT_LINE))
         attempts = sum(t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped)
         tables = self._table_traffic(peak, minutes, clock, attempts)
         unlisted = self._unlisted()
@@ -46,8 +47,8 @@ class TrafficFold(TrafficCounts):
             clock=clock,
             attempts=attempts,
             mean_per_s=_per_s(attempts, clock),
-            peak_per_s=peak.get(ACCOUNT_CODE, 0),
-            peak_per_minute=_most(minutes.get(ACCOUNT_CODE)),
+            peak_per_s=peak.get(ACCOUNT_LINE, 0),
+            peak_per_minute=_most(minutes.get(ACCOUNT_LINE)),
             duplicates=self.duplicates,
             throttled=sum(t.throttled for t in single_requests),
             retries=sum(t.retries for t in single_requests),
@@ -95,11 +96,12 @@ class TrafficFold(TrafficCounts):
                     attempts=sum(c.attempts for c in single),
                     share=sum(c.attempts for c in single) / attempts if attempts else 0.0,
                     mean_per_s=_per_s(sum(c.requests for c in single), clock),
-                    peak_per_s=peak.get(2 * table + 1, 0),
-                    peak_per_minute=_most(minutes.get(2 * table + 1)),
+                    peak_per_s=peak.get(table_line(table), 0),
+                    peak_per_minute=_most(minutes.get(table_line(table))),
                     reads=heavy.get(2 * table, _NO_KEYS),
                     writes=heavy.get(2 * table + 1, _NO_KEYS),
                     groups=groups.get(table, Groups(0, 0, (), ())),
+                    refused_beside_per_s=self._seconds.beside_refused(table),
                 )
             )
         tables.sort(key=lambda t: (-t.attempts, t.name))
@@ -162,8 +164,8 @@ class TrafficFold(TrafficCounts):
             first_us=tally.first_us,
             last_us=tally.last_us,
             mean_per_s=_per_s(tally.requests, clock) if tally.first_us is not None else None,
-            peak_per_s=peak.get(2 * code + 2, 0),
-            peak_per_minute=_most(minutes.get(2 * code + 2)),
+            peak_per_s=peak.get(class_line(code), 0),
+            peak_per_minute=_most(minutes.get(class_line(code))),
             sample=samples[code] if code in samples else sample_frame(None, self._routes),
             minutes=series,
         )
@@ -173,7 +175,7 @@ class TrafficFold(TrafficCounts):
         busiest = self._seconds.busiest()
         minute_series = {}
         for code in codes:
-            line = 2 * code + 2
+            line = class_line(code)
             if line in minutes:
                 at, counts = minutes[line]
                 minute_series[str(code)] = MinuteSeries(

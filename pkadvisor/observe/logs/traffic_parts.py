@@ -6,7 +6,7 @@ order. Sums are of integers.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from pkadvisor.lazy import U64, Bools, Ints, NDArray, np, pl
 from pkadvisor.splitmix import mixed_words
@@ -209,8 +209,32 @@ def summed(keys: Ints, counts: Ints) -> tuple[Ints, Ints]:
     return keys[starts], np.add.reduceat(counts, starts)
 
 
+ACCOUNT_LINE: Final = 0
+"""The line of ``Seconds`` that counts the attempts of the account."""
+_LINES: Final = 3
+
+
+def table_line(table: Any) -> Any:
+    """The line of the requests of a table."""
+    return _LINES * table + 1
+
+
+def class_line(code: Any) -> Any:
+    """The line of the requests of a class."""
+    return _LINES * code + 2
+
+
+def refused_line(table: Any) -> Any:
+    """The line of the requests of a table whose first attempt was refused."""
+    return _LINES * table + 3
+
+
+_TO_TABLE: Final = 2
+"""From the line of the refused requests of a table back to the line of all of them."""
+
+
 class Seconds:
-    """Requests per class and second.
+    """Requests per line and second; a line is the account, a table, a class, or what was refused of a table.
 
     Beyond ``rows_max`` pairs, the older half of the seconds is folded into minutes; the busiest second of a class stays
     exact as long as no request comes later than half of what is held.
@@ -225,6 +249,7 @@ class Seconds:
         self._pending_rows = 0
         self._peak: dict[int, int] = {}
         self._peak_at: dict[int, int] = {}
+        self._beside_refused: dict[int, int] = {}
 
     def add(self, classes: Ints, seconds: Ints) -> None:
         """Count one request of each class in each second (since 1970, before the year 10 000)."""
@@ -264,8 +289,28 @@ class Seconds:
         for code, most, at in zip(classes[starts].tolist(), highest.tolist(), when, strict=True):
             if (most, -at) > (self._peak.get(code, 0), -self._peak_at.get(code, 0)):
                 self._peak[code], self._peak_at[code] = most, at
+        self._put_beside_refused(keys, counts)
         minutes = (classes << 38) | ((keys & ((1 << 38) - 1)) // 60)
         self._minutes = summed(np.concatenate([self._minutes[0], minutes]), np.concatenate([self._minutes[1], counts]))
+
+    def _put_beside_refused(self, keys: Ints, counts: Ints) -> None:
+        """Add the requests in the second of each refused one; ``keys`` ascend."""
+        lines = keys >> 38
+        refused = np.flatnonzero((lines > 0) & (lines % _LINES == 0))
+        of_table = keys[refused] - (_TO_TABLE << 38)
+        at = np.minimum(np.searchsorted(keys, of_table), len(keys) - 1)
+        beside = np.where(keys[at] == of_table, counts[at], 0) * counts[refused]
+        for line in np.unique(lines[refused]).tolist():
+            total = int(beside[lines[refused] == line].sum())
+            self._beside_refused[line] = self._beside_refused.get(line, 0) + total
+
+    def beside_refused(self, table: int) -> float:
+        """Requests of a table in the second of a refused one, the mean over the refused ones; 0 where none is. Known
+        after ``result``."""
+        line = refused_line(table)
+        if line not in self._beside_refused:
+            return 0.0
+        return self._beside_refused[line] / int(self._minutes[1][self._minutes[0] >> 38 == line].sum())
 
     def busiest(self) -> dict[int, int]:
         """When the busiest second of each class was (since 1970), the first of several; known after ``result``."""

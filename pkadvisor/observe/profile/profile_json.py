@@ -195,6 +195,7 @@ def workload_document(workload: Workload) -> ProfileWorkload:
             )
             for t in workload.transactions
         ],
+        bursts_refused=workload.bursts_refused or UNSET,
     )
 
 
@@ -256,7 +257,8 @@ def workload_of(table: str, stored: ProfileWorkload) -> Workload:
         for t in stored.transactions
     )
     asked: dict[str, Any] = {"instances": instances, "minutes": bounded(minutes), "came": times, "busy": busy}
-    return Workload(table, tuple(classes), transactions, hidden=True, **asked)
+    refused = stored.bursts_refused is True
+    return Workload(table, tuple(classes), transactions, hidden=True, bursts_refused=refused, **asked)
 
 
 def table_of(stored: ProfileTable, number: int) -> TableProfile:

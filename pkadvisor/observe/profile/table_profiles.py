@@ -214,6 +214,7 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
         hidden=hidden,
         minutes=bounded(minutes),
         busy=busy,
+        bursts_refused=first.workload.bursts_refused or second.workload.bursts_refused,
     )
 
 

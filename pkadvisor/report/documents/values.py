@@ -6,11 +6,10 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import convert
 
-from pkadvisor.design.choice.certainty.flips import Turning
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
@@ -20,6 +19,9 @@ from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisKeyIndexRow
 from pkadvisor.documents.part import number, word
 from pkadvisor.limits import Limit
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
+
+if TYPE_CHECKING:
+    from pkadvisor.design.choice.certainty.flips import Turning
 
 Figure = TypeVar("Figure")
 

@@ -14,7 +14,7 @@ from pkadvisor.documents.analysis_scheme import (
     AnalysisViolation,
 )
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
-from pkadvisor.documents.notes import MOVES, RATES_APART, TOO_MANY
+from pkadvisor.documents.notes import MOVES, RATES_APART, REFUSED_BURST, TOO_MANY
 from pkadvisor.numbers import amount, milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.figures import (
     CAUSES,
@@ -103,7 +103,7 @@ def throttled(table: AnalysisTable, refused_in_log: float = 0.0) -> str:
     best, current = table.recommended, table.current
     if best is None or ranking_of(table) is None:
         return ""
-    now = _throttled(table, current or best, "current" if current else "recommended")
+    now = _throttled(table, current or best, "current" if current else "recommended", refused_in_log)
     if current is None or table.ranking_says == "keep":
         return f"{now}." if now else _refused(refused_in_log) or f"{NOBODY}."
     after = _throttled(table, best, "recommended")
@@ -123,10 +123,13 @@ def _refused(share: float) -> str:
     return f"{percent(share)} of the attempts in the log got 503, but no partition is over its target at these rates."
 
 
-def _throttled(table: AnalysisTable, scheme: AnalysisScheme, design: str) -> str:
+def _throttled(table: AnalysisTable, scheme: AnalysisScheme, design: str, refused_in_log: float = 0.0) -> str:
     """The share of the attempts on the hottest partition of a scheme that is refused, and how many more are over their
-    target."""
+    target; of bursts the share of all attempts that the log shows."""
     hot, share = scheme.hot_partition, term(scheme, "throttled at peak")
+    if hot is not None and any(r.code == REFUSED_BURST for r in scheme.remarks):
+        bursts = f"bursts on '{brief(hot.partition_key)}'"
+        return f"{percent(refused_in_log)} of the attempts in the log, in {bursts}" if refused_in_log else bursts
     if hot is None or not share:
         return _over_together(scheme) or _throttled_burst(scheme)
     target = next((v.limit for v in scheme.violations if v.code == "hot-partition"), None)

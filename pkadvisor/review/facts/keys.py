@@ -12,10 +12,11 @@ from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
 from pkadvisor.review.facts.parts import stands_alone
+from pkadvisor.review.facts.sizes import declared_sizes
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most
-from pkadvisor.review.views.names import moment_of_arrival, period
+from pkadvisor.review.views.names import machine, moment_of_arrival, period
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -86,15 +87,6 @@ def _least(part: Part, view: TableView) -> int:
     if edm is not None and edm.numeric:
         return 1
     return declared_sizes(view).get(name, 0) * (2 if edm is EdmType.BINARY else 1)
-
-
-def declared_sizes(view: TableView) -> dict[str, int]:
-    """Declared mean sizes of the properties of a table or kind."""
-    declared = view.section.declared
-    if declared is None:
-        return {}
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
-    return dict(kind.sizes if kind else declared.sizes)
 
 
 # --- uniqueness -------------------------------------------------------------------------------------------------------
@@ -207,8 +199,7 @@ def _unit(part: Part) -> str:
 
 
 def is_arrival(name: str, view: TableView) -> bool:
-    declared = view.section.declared
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
+    declared, kind = view.section.declared, view.section.declared_kind
     arrival = (kind.arrival if kind else None) or (declared.arrival if declared else None)
     if arrival in view.types:
         return arrival == name
@@ -288,6 +279,19 @@ def spread_share(subject: Subject) -> float | None:
     """The same as a share of the entities that come."""
     shared, rate = collisions_spread(subject), _rate_per_s(subject.view, *INSERTS)
     return shared / (rate * DAY_S) if shared is not None and rate else None
+
+
+def reports_regularly(subject: Subject) -> bool:
+    """Whether entities come from machines, by the names beside the time, each less often than every other period of
+    it: at regular times they keep apart."""
+    time, view = finest_time(subject), subject.view
+    rate = _rate_per_s(view, *INSERTS)
+    if time is None or not rate:
+        return False
+    beside = _beside(subject, time)
+    groups = partitions_most(beside, view)
+    named = any(machine(name) for part in beside for name in part.properties)
+    return named and groups is not None and rate / groups * time.seconds <= 0.5
 
 
 def groups_most(subject: Subject) -> float | None:
@@ -390,6 +394,7 @@ FACTS: tuple[Fact, ...] = (
         Basis.ASSUMED,
     ),
     _fact("spread_share", FactType.NUMBER, "share", "The same as a share of the entities that come.", spread_share),
+    _truth("reports_regularly", "Whether machines make them, fewer than one in two periods.", reports_regularly),
     _fact("groups_most", FactType.NUMBER, "values", "Values among which the rate may be spread.", groups_most),
     _fact("beside_time", FactType.TEXT, "", "The parts of the key beside its time.", beside_time),
     _fact(

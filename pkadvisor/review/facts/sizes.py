@@ -22,11 +22,7 @@ JSON_BYTES = 6
 
 def declared_sizes(view: TableView) -> dict[str, int]:
     """Declared mean sizes by property: characters of texts, bytes of binaries."""
-    declared = view.section.declared
-    if declared is None:
-        return {}
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
-    return dict(kind.sizes if kind is not None else declared.sizes)
+    return dict(own.sizes) if (own := view.section.own_declaration) else {}
 
 
 def lengths(view: TableView) -> dict[str, tuple[float, Basis]]:

@@ -193,8 +193,7 @@ def _properties(rule: Rule, design: DesignView, view: TableView) -> Iterator[Fin
     assert view.section.data is not None
     types, table, kind = view.section.data.types, view.section.table, view.section.kind
     base: Path_ = ("tables", table, "kinds", kind) if kind else ("tables", table)
-    declared = view.declared
-    own = next((k for k in declared.kinds if k.name == kind), declared)
+    own = view.declared.kind_named(kind) or view.declared
     of = f"{table}.{kind}" if kind else table
     lacking = set[str]()
     for row, (key, _) in enumerate(view.scheme.each_key() if view.scheme else ()):

@@ -20,6 +20,7 @@ from pkadvisor.review.views.key_loads import (
     declared_entities,
     distinct_of,
     follows_clock,
+    highest_together,
     partitions_most,
     rated,
     taken_beside,
@@ -60,11 +61,8 @@ def _ranks(count: int, exponent: float) -> float:
 def drawn_partition_per_s(view: TableView) -> float | None:
     """Requests a second at the peak to the partition that the draws ask for most, at the least; None where no draw
     tells."""
-    out: dict[tuple[str, ...], dict[str, float]] = {}
-    for query in drawn_to_one(view):
-        load = query.rate.sustained_per_s * taken_beside(query, view) * asked_share(query, view)
-        out.setdefault(ranked_by(query), {})[query.name] = load
-    return max((at_peak(view, loads) for loads in out.values()), default=None)
+    named = ((q, q.rate.sustained_per_s * taken_beside(q, view)) for q in drawn_to_one(view))
+    return highest_together(view, ((ranked_by(q), q, per_s * asked_share(q, view)) for q, per_s in named))
 
 
 def drawn_to_one(view: TableView) -> Sequence[QueryClass]:
@@ -84,9 +82,13 @@ def asked_share(query: QueryClass, view: TableView) -> float:
 
 
 def asked_entity_share(query: QueryClass, view: TableView) -> float:
-    """The least share of the requests of a class that the declared draw sends to one entity."""
+    """The least share of the requests of a class that the declared draw sends to one entity: of what it ranks, spread
+    over the declared values of the other properties of the key."""
     named = set(view.scheme.main.properties) if view.scheme is not None else set()
-    return _share(query.draw, view) if named and named <= set(query.draw.of) and partition_names(view) else 0.0
+    others, known = named - set(query.draw.of), distinct_of(view)
+    if not named or not partition_names(view) or not others <= known.keys():
+        return 0.0
+    return _share(query.draw, view) / math.prod(known[name] for name in others)
 
 
 def missing_fact(view: TableView) -> MissingFact | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_values
@@ -43,11 +43,8 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 def arrival_of(view: TableView) -> str | None:
     """The property that is declared to hold the time of arrival; None where none is."""
-    declared = view.section.declared
-    if declared is None:
-        return None
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
-    arrival = kind.arrival if kind else declared.arrival
+    own = view.section.own_declaration
+    arrival = own.arrival if own else None
     return None if arrival in (None, ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP) else str(arrival)
 
 
@@ -92,8 +89,7 @@ def clock_part(parts: tuple[Part, ...], view: TableView) -> tuple[Part, tuple[Pa
 
 def declared_total(view: TableView) -> float | None:
     """Entities that the design declares for a kind, else for its table."""
-    declared = view.section.declared
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
+    declared, kind = view.section.declared, view.section.declared_kind
     total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
     return float(total) if total else None
 
@@ -213,6 +209,14 @@ def _share(rate: Rate, minute: int) -> float:
     return 1.0 if inside else rate.mean_per_s / rate.sustained_per_s
 
 
+def highest_together(view: TableView, loads: Iterable[tuple[Hashable, QueryClass, float]]) -> float | None:
+    """The highest load at the peak of classes that fall together, of (where, class, load); None where there is none."""
+    together: dict[Hashable, dict[str, float]] = {}
+    for where, query, per_s in loads:
+        together.setdefault(where, {})[query.name] = per_s
+    return max((at_peak(view, per_class) for per_class in together.values()), default=None)
+
+
 def at_peak(view: TableView, values: Mapping[str, float]) -> float:
     """The highest sum of values of classes at their peaks: by their minutes in a log, else by declared hours."""
     if view.workload.minutes:
@@ -297,7 +301,7 @@ def declared_entities(view: TableView) -> float | None:
     declared = view.section.declared
     if declared is None:
         return None
-    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
+    kind = view.section.declared_kind
     total = (kind.entities_total if kind else None) or (None if declared.kinds else declared.entities_total)
     return float(total) if total else None
 

@@ -97,11 +97,8 @@ def _transaction(view: TableView, transaction: Transaction, table: Subject, path
 
 
 def _properties(view: TableView, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
-    declared = view.section.declared
-    sizes = dict(declared.sizes) if declared else {}
-    kind = view.section.kind
-    if declared and kind:
-        sizes = next((dict(k.sizes) for k in declared.kinds if k.name == kind), {})
+    own, kind = view.section.own_declaration, view.section.kind
+    sizes = dict(own.sizes) if own else {}
     below: Path_ = (*path, "kinds", kind) if kind else path
     for name, edm in view.types.items():
         places: list[Path_] = [(*below, group, name) for group in ("properties", "key_parts")]

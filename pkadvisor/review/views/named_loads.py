@@ -13,7 +13,7 @@ from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
-from pkadvisor.review.views.key_loads import at_peak, rated, taken_beside
+from pkadvisor.review.views.key_loads import highest_together, rated, taken_beside
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS
 from pkadvisor.table.odata import Operand, Parameter
@@ -33,16 +33,11 @@ def partition_per_s(view: TableView) -> float | None:
 
 
 def _most(view: TableView, *, whole: bool) -> float | None:
-    out: dict[Named, dict[str, float]] = {}
     if view.scheme is None or not variable(view.scheme.main.partition):
         return None  # what lies in one partition anyway is for the key to say
-    for query in rated(view):
-        name = _named(query, view, whole=whole)
-        if name is not None:
-            out.setdefault(name, {})[query.name] = query.rate.sustained_per_s * (
-                1.0 if whole else taken_beside(query, view)
-            )
-    return max((at_peak(view, loads) for loads in out.values()), default=None)
+    named = ((q, name) for q in rated(view) if (name := _named(q, view, whole=whole)) is not None)
+    loads = ((name, q, q.rate.sustained_per_s * (1.0 if whole else taken_beside(q, view))) for q, name in named)
+    return highest_together(view, loads)
 
 
 def _named(query: QueryClass, view: TableView, *, whole: bool) -> Named | None:

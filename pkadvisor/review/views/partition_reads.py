@@ -21,6 +21,7 @@ from pkadvisor.review.views.key_loads import (
     declared_entities,
     distinct_of,
     follows_clock,
+    highest_together,
     inserted_mean_per_s,
     partitions_most,
     rated,
@@ -47,11 +48,8 @@ class Unsized:
 
 def drawn_most_per_s(view: TableView) -> float | None:
     """Entities a second at the peak that the draws ask of one partition if each request finds all that it wants."""
-    out: dict[tuple[str, ...], dict[str, float]] = {}
-    for query in drawn_to_one(view):
-        per_s = query.rate.sustained_per_s * asked_share(query, view) * _wanted(query, view)
-        out.setdefault(ranked_by(query), {})[query.name] = per_s
-    return max((at_peak(view, loads) for loads in out.values()), default=None)
+    asked = ((q, q.rate.sustained_per_s * asked_share(q, view)) for q in drawn_to_one(view))
+    return highest_together(view, ((ranked_by(q), q, per_s * _wanted(q, view)) for q, per_s in asked))
 
 
 def even_per_s(view: TableView) -> float | None:

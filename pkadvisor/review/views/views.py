@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.choice.sections import Judged, Section, declared_keys, observed
+from pkadvisor.design.choice.sections import Judged, Section, declared_keys, declared_types, observed
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -130,9 +130,7 @@ class TableView:
     @cached_property
     def declared_types(self) -> dict[str, EdmType]:
         """The types that the design file declares."""
-        declared = self.section.declared
-        kind = next((k for k in declared.kinds if k.name == self.section.kind), None) if declared else None
-        return dict(kind.properties if kind else declared.properties) if declared else {}
+        return declared_types(self.section)
 
     @cached_property
     def types(self) -> dict[str, EdmType]:
@@ -302,7 +300,7 @@ class TableView:
             return None, "there is no profile of this table"
         if self.scheme is None:
             return None, self._keys[1]
-        from pkadvisor.design.choice.judge import prepared
+        from pkadvisor.design.choice.prepared import prepared
 
         try:
             return prepared(self._priced, self.limits, self.dataset)[0], ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.choice.judge import prepared
 from pkadvisor.design.choice.list_classes import without_list_rows, without_values_asked
+from pkadvisor.design.choice.prepared import prepared
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, table_name
 from pkadvisor.design.choice.several_kinds.judge_tables import Judgement, judge_tables
@@ -254,9 +254,13 @@ def _table(
     from pkadvisor.design.cost.cost import estimate
 
     sample, _ = prepared(_as_it_is(section), limits, dataset)
-    bench, asking = without_values_asked(bench)
-    sample, _ = without_values_asked(sample)
+    bursts = bench.workload.bursts_refused
+    bench, asking = _as_it_runs(bench)
+    sample, _ = _as_it_runs(sample)
     left_out = _left_out(asking, [each.estimate.scheme for each in schemes], section)
+    if bursts:
+        what = f"bursts within a second, which the log of {section.table} shows refused,"
+        left_out += (f"{what} do not run: 'advisor analyze' weighs them",)
     if left_out and not bench.demands:
         raise UsageError(f"nothing is left to run: {left_out[0]}", where=section.table, fix="declare other requests")
     run = [(each, without_list_rows(each.estimate.scheme, values=False)) for each in schemes]
@@ -264,8 +268,8 @@ def _table(
     for label, scheme in distinct([(each.label, scheme) for each, scheme in run]):
         each = of_scheme[scheme.text]
         current = each.estimate
-        if asking or scheme != current.scheme:  # of what does not run nothing is predicted
-            current = estimate(scheme, without_values_asked(each.bench)[0])
+        if asking or bursts or scheme != current.scheme:  # of what does not run nothing is predicted
+            current = estimate(scheme, _as_it_runs(each.bench)[0])
         # The same requests are compared with the data at hand, be others cheaper for so few rows.
         along = {c.name: c.plan.way for c in current.classes if c.plan is not None}
         small = estimate(scheme, replace(sample, along=along))
@@ -274,6 +278,12 @@ def _table(
             raise UsageError(f"{scheme.text} cannot be stored: {broken.message}", where=section.table)
         designs.append(Design(label, scheme, current, small, each.refused))
     return DesignedTable(section, bench, sample, tuple(designs), left_out)
+
+
+def _as_it_runs(bench: Bench) -> tuple[Bench, tuple[str, ...]]:
+    """(the bench without queries that ask for one of several values and without bursts, the names of these queries)."""
+    bench, names = without_values_asked(bench)
+    return replace(bench, workload=replace(bench.workload, bursts_refused=False)), names
 
 
 def _left_out(asking: Sequence[str], schemes: Sequence[KeyScheme], section: Section) -> tuple[str, ...]:

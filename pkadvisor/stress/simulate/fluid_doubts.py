@@ -230,13 +230,11 @@ def _lacking(family: Family, live: dict[int, _Live], bucket: Ints, number: Ints,
     if len(names) == 1:  # one bucket: its attempts are in their order
         left = np.array(live[names[0]].left, np.int64)
         last = np.searchsorted(left[:, 0], number) - 1
-        level = np.minimum(family.burst, left[last, 1] + family.rate * np.maximum(0, at - left[last, 2]))
-        alone: Bools = level < family.needs(number)
-        return alone
-    lengths = [len(live[name].left) for name in names]
-    left = np.array([entry for name in names for entry in live[name].left], np.int64)
-    keys = (np.repeat(np.array(names, np.int64), lengths) << 32) + left[:, 0] + 1
-    last = np.searchsorted(keys, (bucket << 32) + number + 1) - 1
+    else:
+        lengths = [len(live[name].left) for name in names]
+        left = np.array([entry for name in names for entry in live[name].left], np.int64)
+        keys = (np.repeat(np.array(names, np.int64), lengths) << 32) + left[:, 0] + 1
+        last = np.searchsorted(keys, (bucket << 32) + number + 1) - 1
     level = np.minimum(family.burst, left[last, 1] + family.rate * np.maximum(0, at - left[last, 2]))
     lacking: Bools = level < family.needs(number)
     return lacking

@@ -123,23 +123,24 @@ def wanted(text: str) -> WantedRow:
 
 def _bounds(tree: Filter) -> tuple[Place, Place | None]:
     """The least and the greatest place that comparisons of the keys, joined by ``and``, leave."""
-    low, high = b"", None
-    for operator, key in _compared(tree, "PartitionKey"):
-        if operator in (Operator.EQ, Operator.GE, Operator.GT):
-            low = max(low, key)
-        if operator in (Operator.EQ, Operator.LE, Operator.LT):
-            high = key if high is None else min(high, key)
+    low, high = _ends(tree, "PartitionKey")
     if high is None:
         return (low, b""), None
     if low != high:
         return (low, b""), (high + b"\0\0", b"")  # behind every row of the greatest partition
-    first, last = b"", None
-    for operator, key in _compared(tree, "RowKey"):
-        if operator in (Operator.EQ, Operator.GE, Operator.GT):
-            first = max(first, key)
-        if operator in (Operator.EQ, Operator.LE, Operator.LT):
-            last = key if last is None else min(last, key)
+    first, last = _ends(tree, "RowKey")
     return (low, first), ((high + b"\0\0", b"") if last is None else (high, last))
+
+
+def _ends(tree: Filter, name: str) -> tuple[bytes, bytes | None]:
+    """The least and the greatest key that comparisons of one key leave; None where nothing bounds it above."""
+    low, high = b"", None
+    for operator, key in _compared(tree, name):
+        if operator in (Operator.EQ, Operator.GE, Operator.GT):
+            low = max(low, key)
+        if operator in (Operator.EQ, Operator.LE, Operator.LT):
+            high = key if high is None else min(high, key)
+    return low, high
 
 
 def _compared(tree: Filter, name: str) -> Iterator[tuple[Operator, bytes]]:

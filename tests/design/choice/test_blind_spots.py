@@ -130,6 +130,6 @@ def test_an_index_row_that_doubles_the_writes_must_earn_it(reads: float, writes:
     assert better(plain, indexed) is not worth_it
     assert ranked([plain, indexed])[0] is (indexed if worth_it else plain)
     if not worth_it:
-        assert loss(indexed, plain).goal == "requests"
+        assert loss(indexed, plain).goal in ("room", "requests")
     advice = advise(bench, None)
     assert len(advice.recommended.scheme.index_rows) == worth_it, advice.recommended.scheme.text

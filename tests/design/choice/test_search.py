@@ -110,7 +110,9 @@ def test_the_goals_are_named_in_their_order() -> None:
     assert [g.name for g in GOALS] == [
         "constraints",
         "latency",
+        "room",
         "requests",
+        "spread reads",
         "break factor",
         "read in vain",
         "structures",

@@ -190,3 +190,48 @@ def test_a_profile_holds_what_unusual_minutes_ask(tmp_path: Path) -> None:
             minute = workload.busy[name].of(busy.totals.keys())
             assert busy.totals == minute.totals
             assert busy.rows.equals(minute.rows)
+
+
+def refused_bench(folder: Path, requests: Asked, refused: Callable[[int, int], bool]) -> Bench:
+    """The bench of a log of queries, of which the service refused some; ``refused`` takes number and second."""
+    lines = []
+    for number, (second, entity) in enumerate(requests):
+        asked = json.loads(line(number, "query", second, entity))
+        lines.append(json.dumps(asked | {"client_id": f"c{number}", "status": 503 if refused(number, second) else 200}))
+    bench_of(folder, [("query", *asked) for asked in requests])
+    (folder / "t.jsonl").write_text("\n".join(lines) + "\n")
+    request = AnalyzeRequest(data=(str(folder / "t.csv"),), logs=(str(folder / "t.jsonl"),), tables=("t",))
+    ((section, _),) = read_sections(request, SilentProgress())
+    workload = observed(section)[0]
+    return bench_for(section, workload, default_limits())[0]
+
+
+@pytest.mark.parametrize("entities", BURSTS)
+def test_a_burst_that_the_service_refused_is_held_against_the_target(tmp_path: Path, entities: str) -> None:
+    requests = with_burst(BURSTS[entities])
+    bench = refused_bench(tmp_path, requests, lambda number, second: second == 60 and number % 10 == 0)
+    asked = [("query", *each) for each in requests]
+    for name, (scheme, partition) in SCHEMES.items():
+        cost, most = estimate(scheme, bench), truth(asked, partition)
+        assert cost.hot is not None
+        assert cost.hot.entities_per_s == pytest.approx(most), name
+        codes = {v.code for v in cost.violations}
+        over = most > 2000
+        assert bool(codes & {"hot-partition", "hot-entity"}) is over, name
+        assert ("hot-entity" in codes) is (entities == "one key"), name
+        assert ({r.code for r in cost.remarks} >= {"refused-burst"}) is over, name
+
+
+def test_refused_requests_outside_of_bursts_say_nothing_of_bursts(tmp_path: Path) -> None:
+    requests = with_burst(BURSTS["one key"])
+    bench = refused_bench(tmp_path, requests, lambda number, second: second != 60 and second % 3 == 0)
+    cost = estimate(SCHEMES["tenant"][0], bench)
+    assert not bench.workload.bursts_refused
+    assert {r.code for r in cost.remarks} >= {"burst"}
+    assert not cost.violations
+
+
+def test_a_profile_holds_that_bursts_were_refused(tmp_path: Path) -> None:
+    bench = refused_bench(tmp_path, with_burst(BURSTS["one key"]), lambda _, second: second == 60)
+    stored = msgspec.json.decode(msgspec.json.encode(workload_document(bench.workload)), type=ProfileWorkload)
+    assert workload_of("t", stored).bursts_refused

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError
 from pkadvisor.observe.logs import azure_monitor as am
-from pkadvisor.observe.logs import open_log
+from pkadvisor.observe.logs.formats import open_log
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.read_traffic import read_traffic
 

@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 from pkadvisor.errors import InputError
-from pkadvisor.observe.logs import FORMATS, open_log, sniff, traffic_counts
+from pkadvisor.observe.logs import traffic_counts
+from pkadvisor.observe.logs.formats import FORMATS, open_log, sniff
 from pkadvisor.observe.logs.frame import Op, ReadOptions
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.observe.logs.traffic import LogWindow, TableTraffic, Traffic

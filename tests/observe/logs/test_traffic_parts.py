@@ -14,15 +14,19 @@ from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError
 from pkadvisor.observe import minutes
-from pkadvisor.observe.logs import open_log, traffic_fold
+from pkadvisor.observe.logs import traffic_fold
 from pkadvisor.observe.logs.busy_spans import BusySpans, Spans
+from pkadvisor.observe.logs.formats import open_log
 from pkadvisor.observe.logs.frame import ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.observe.logs.traffic_parts import (
     BottomK,
     HeavyHitters,
     Seconds,
+    class_line,
     even_bound,
+    refused_line,
+    table_line,
     text_hashes,
 )
 from pkadvisor.observe.minutes import MinuteSeries
@@ -198,3 +202,16 @@ def test_requests_that_are_drawn_of_a_span_stand_for_all_of_it() -> None:
     assert some.group_by("start").len().sort("start").rows() == [(0, 9), (60, 6)]
     for start, before in rows.group_by("start").agg(pl.col("n").sum()).iter_rows():
         assert some.filter(pl.col("start") == start)["n"].sum() == pytest.approx(before)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 200), st.booleans()), min_size=1, max_size=300))
+def test_requests_beside_refused_ones_are_counted_by_table(requests: list[tuple[int, int, bool]]) -> None:
+    seconds = Seconds(10_000)
+    for table, second, refused in requests:
+        lines = [table_line(table), class_line(table), *([refused_line(table)] if refused else [])]
+        seconds.add(np.array(lines, dtype=np.int64), np.full(len(lines), second, dtype=np.int64))
+    seconds.result()
+    every = Counter((table, second) for table, second, _ in requests)
+    for table in range(3):
+        beside = [every[table, second] for t, second, refused in requests if refused and t == table]
+        assert seconds.beside_refused(table) == pytest.approx(sum(beside) / len(beside) if beside else 0.0)

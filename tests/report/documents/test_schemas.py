@@ -238,19 +238,20 @@ def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) ->
 
 
 def profile_over_pairs(folder: Path) -> dict[str, Any]:
-    """Of a log with an unusual minute, and of a design with a transaction over pairs."""
+    """Of a log with an unusual minute and a refused burst, and of a design with a transaction over pairs."""
     log = folder / "log.jsonl"
     steady, minute = ((n, n % 8) for n in range(1_000)), ((600 + n / 10, 3) for n in range(300))
-    requests = sorted([*steady, *minute])
-    log.write_text("".join(f'{{"table": "Accounts", "op": "query", "at": {t}, "pk": "a{n}"}}\n' for t, n in requests))
+    requests = sorted([*((t, n, 200) for t, n in (*steady, *minute)), *((700, n, 503) for n in range(40))])
+    asked = ({"at": t, "pk": f"a{n}", "status": status} for t, n, status in requests)
+    log.write_text("".join(json.dumps({"table": "Accounts", "op": "query", **each}) + "\n" for each in asked))
     (folder / "design.yaml").write_text(
         'schema: 1\ntables:\n  Accounts:\n    partition_key: "{account}"\n    row_key: ""\n'
         "    properties: {account: string}\n"
         "    writes:\n      - {name: book, operation: update, key: [account], rate: 5/s}\n"
         "    transactions:\n      - {name: both, together: [book], pair: {from: account, to: account}}\n"
     )
-    asked = AnalyzeRequest(logs=(str(log),), design=str(folder / "design.yaml"))
-    return profile(asked, SilentProgress(), salt=b"")
+    request = AnalyzeRequest(logs=(str(log),), design=str(folder / "design.yaml"))
+    return profile(request, SilentProgress(), salt=b"")
 
 
 def test_every_member_that_the_profile_schema_describes_occurs(tmp_path: Path) -> None:

@@ -27,5 +27,6 @@ def test_a_sample_does_not_tell_how_many_entities_a_table_has(
     kinds = () if of_kind is None else (SimpleNamespace(name="Users", entities_total=of_kind),)
     declared = SimpleNamespace(kinds=kinds, entities_total=total, sampling=sampling)
     data = None if rows is None else SimpleNamespace(rows=rows)
-    view: Any = SimpleNamespace(section=SimpleNamespace(declared=declared, kind="Users", data=data))
+    section = SimpleNamespace(declared=declared, kind="Users", declared_kind=next(iter(kinds), None), data=data)
+    view: Any = SimpleNamespace(section=section)
     assert entities_of(view) == entities

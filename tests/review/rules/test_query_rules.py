@@ -134,7 +134,7 @@ def test_long_filters_are_read_and_judged(tmp_path: Path) -> None:
 
 
 def test_a_search_for_keys_still_refuses_a_filter_that_the_service_refuses(tmp_path: Path) -> None:
-    from pkadvisor.design.choice.judge import prepared
+    from pkadvisor.design.choice.prepared import prepared
 
     many = " or ".join(f"level eq {i}" for i in range(16))
     path = tmp_path / "data.csv"

@@ -41,7 +41,9 @@ PAIRED = 4
 """Index rows of which every pair is judged: the best of those that were judged one at a time."""
 GOALS = (
     ("constraints", 0.0),
+    ("room", 0.0),
     ("requests", 0.10),
+    ("spread reads", 0.05),
     ("break factor", 0.05),
     ("read in vain", 0.10),
     ("structures", 0.0),
@@ -53,6 +55,8 @@ MISSED = 0.05
 break factor, and has its tolerance."""
 IN_VAIN = 2_000.0
 """Entities a second that may be read in vain."""
+ROOM_REQUESTS = 1.5
+"""Times the fewest requests that head-room to plan for may cost."""
 ENOUGH = 10.0
 """A break factor from which on more is no better."""
 
@@ -203,6 +207,17 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
         one, two = before[goal], after[goal]
         if goal == "constraints" and min(one, two) > 1 and abs(one - two) > 1e-5 * max(one, two):
             return goal if two < one * (1 - MISSED) else None
+        if goal == "room" and (one >= 1) != (two >= 1):
+            dearer = (before if one >= 1 else after)["requests"]
+            if dearer <= ROOM_REQUESTS * min(before["requests"], after["requests"]):
+                return goal if two >= 1 else None
+        if goal == "spread reads":  # a share; that of a scheme without room takes nothing from one with room
+            if before["room"] >= 1 and two > one + tolerance:
+                return None
+            if after["room"] >= 1 and one > two + tolerance:
+                return goal
+        if goal in ("room", "spread reads"):
+            continue
         if goal == "break factor":
             tolerance = 0.0 if max(one, two) >= ENOUGH else tolerance
             one, two = -min(one, ENOUGH), -min(two, ENOUGH)

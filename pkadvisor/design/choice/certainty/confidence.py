@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.certainty.cost_intervals import (
     BREAK,
@@ -24,11 +25,13 @@ from pkadvisor.design.choice.certainty.cost_intervals import (
 )
 from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE
 from pkadvisor.design.choice.goals import better, good_enough, loss
-from pkadvisor.design.choice.search import Advice
 from pkadvisor.design.cost.resample import BenchDraw, draw_of
 from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate, Term, Violation
 from pkadvisor.lazy import Floats, np, special
 from pkadvisor.observe.workload import Basis
+
+if TYPE_CHECKING:
+    from pkadvisor.design.choice.search import Advice
 
 RIVALS = 2
 """Schemes behind the winner that it is compared with."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pkadvisor.design.choice.choice import BYTES_TOLERANCE
-from pkadvisor.design.choice.goals import better, good_enough, loss, missed, unsorted
+from pkadvisor.design.choice.goals import better, good_enough, loss, missed, spread_reads, unsorted
 from pkadvisor.design.cost.cost import compared
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.numbers import amount
@@ -245,6 +245,7 @@ def _no_worse(first: CostEstimate, second: CostEstimate) -> bool:
         and first.latency_excess <= second.latency_excess
         and mine.latency_ms_p99 <= theirs.latency_ms_p99
         and mine.requests <= theirs.requests
+        and spread_reads(first) <= spread_reads(second)
         and _counted(mine) <= _counted(theirs)
         and mine.entities_read_max <= theirs.entities_read_max
     )

@@ -278,7 +278,6 @@ def _arrangement(
         requests_peak,
         sum(estimate.entities_per_s for _, estimate in schemes),
         hottest,
-        saved_peak,
     )
 
 

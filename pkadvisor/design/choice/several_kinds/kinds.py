@@ -78,8 +78,6 @@ class Arrangement:
     requests_per_s_peak: float
     entities_per_s: float
     hottest_per_s: float
-    saved_per_s_peak: float = 0.0
-    """Requests that its group transactions save at the peak, against one request for each entity."""
 
     @property
     def severity(self) -> float:

@@ -49,17 +49,26 @@ def counted(
     itself = population.is_data[instances]
     itself[itself] = keep[instances[itself]]
     if over is not None and bounds is not None:
-        codes, code_count = population.atom(over)
-        low, high = codes_between(population, over, bounds)
-        ordered = np.sort((ids[:rows] * (code_count + 1) + codes[:rows])[keep])
-        base = ids[instances] * (code_count + 1)
-        counts = np.searchsorted(ordered, base + np.maximum(high, low)) - np.searchsorted(ordered, base + low)
-        itself &= (codes[instances] >= low) & (codes[instances] < high)
+        counts, within = counted_between(population, ids, keep, over, bounds, instances)
+        itself &= within
     else:
         counts = np.bincount(ids[:rows][keep], minlength=size)[ids[instances]]
     if not atoms and over is None:  # one group for all: its share is known as well as any
         return np.asarray(counts * ((population.drawn_from if whole else population.total) / max(1, rows)))
     return population.expected(counts, itself, whole=whole, instances=instances)
+
+
+def counted_between(
+    population: Population, ids: Ints, keep: Bools, over: Atom, bounds: tuple[Floats, Floats], instances: Ints
+) -> tuple[Ints, Bools]:
+    """(sampled rows among ``keep`` of each instance's group that lie in its range, whether the instance itself does);
+    ``ids``: the group of each row."""
+    codes, code_count = population.atom(over)
+    low, high = codes_between(population, over, bounds)
+    rows, base = population.rows, ids[instances] * (code_count + 1)
+    ordered = np.sort((ids[:rows] * (code_count + 1) + codes[:rows])[keep])
+    counts = np.searchsorted(ordered, base + np.maximum(high, low)) - np.searchsorted(ordered, base + low)
+    return counts, (codes[instances] >= low) & (codes[instances] < high)
 
 
 def in_every_range(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.transforms import Atom
-from pkadvisor.design.rows.asked.matching_rows import codes_between, counted
+from pkadvisor.design.rows.asked.matching_rows import counted, counted_between
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.table.odata import Parameter
@@ -41,14 +41,10 @@ def by_rank(
     rows = population.rows
     kept = np.ones(rows, dtype=bool) if keep is None else keep
     ids, size = population.groups(atoms)
-    codes, code_count = population.atom(over)
-    low, high = codes_between(population, over, bounds)
-    ordered = np.sort((ids[:rows] * (code_count + 1) + codes[:rows])[kept])
-    base = ids[instances] * (code_count + 1)
-    hits = np.searchsorted(ordered, base + np.maximum(high, low)) - np.searchsorted(ordered, base + low)
+    hits, within = counted_between(population, ids, kept, over, bounds, instances)
     own = population.is_data[instances]
     own[own] = kept[instances[own]]
-    itself = own & (codes[instances] >= low) & (codes[instances] < high)
+    itself = own & within
     others = np.bincount(ids[:rows][kept], minlength=size)[ids[instances]] - own
     group = (
         population.matching(atoms, instances)
