@@ -144,6 +144,18 @@ class ReviewShared(Shared):
     format: Annotated[ReviewFormat, _FORMAT] = ReviewFormat.text  # type: ignore[assignment]
 
 
+DataFiles = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
+]
+"""The data that a command reads."""
+ResultFiles = Annotated[
+    list[str] | None,
+    option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
+]
+"""The files that a command writes its result to."""
+
+
 @dataclass(frozen=True, slots=True)
 class InputOptions:
     """What to read, and how: the commands that look at data and logs."""

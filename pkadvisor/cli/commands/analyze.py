@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import is_terminal, make_console, may_move_the_cursor, redact_result, say, wants_color
 from pkadvisor.cli.inputs import Inputs, settle
@@ -17,9 +15,11 @@ from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import (
+    DataFiles,
     InputOptions,
     Judging,
     Redact,
+    ResultFiles,
     ResultFormat,
     ResultShared,
     Shared,
@@ -45,16 +45,10 @@ EPILOG = examples(
 
 @unfold
 def analyze(
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
-    ] = None,
+    data: DataFiles = None,
     *,
     reading: InputOptions,
-    out: Annotated[
-        list[str] | None,
-        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
-    ] = None,
+    out: ResultFiles = None,
     judging: Judging,
     top: Annotated[int, option("--top", metavar="N", min=1, help="Schemes to show.", env="TOP", show_default=True)] = 5,
     details: Annotated[

@@ -16,7 +16,7 @@ from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
-from pkadvisor.cli.shared import InputOptions, ResultFormat, ResultShared, Shared, examples, option, unfold
+from pkadvisor.cli.shared import InputOptions, ResultFiles, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 
 if TYPE_CHECKING:
@@ -48,10 +48,7 @@ def compare(
         ),
     ] = None,
     reading: InputOptions,
-    out: Annotated[
-        list[str] | None,
-        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
-    ] = None,
+    out: ResultFiles = None,
     details: Annotated[
         bool, option("--details", help="Show every measure, query and write that differs too.", env="DETAILS")
     ] = False,

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
-
-import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.console import redact_result, write_bytes, write_text
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.paging import text_page
-from pkadvisor.cli.shared import Format, InputOptions, Shared, examples, say_next, unfold
+from pkadvisor.cli.shared import DataFiles, Format, InputOptions, Shared, examples, say_next, unfold
 
 EPILOG = examples("advisor keys --sample footrace", "advisor keys --sample microblog --format json")
 
 
 @unfold
 def keys(
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
-    ] = None,
+    data: DataFiles = None,
     *,
     reading: InputOptions,
     shared: Shared,

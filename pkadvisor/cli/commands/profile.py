@@ -7,14 +7,22 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import of_the_project
 from pkadvisor.cli.console import redact_result, say, write_bytes
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
-from pkadvisor.cli.shared import Format, InputOptions, ReviewFormat, Shared, examples, option, say_next, unfold
+from pkadvisor.cli.shared import (
+    DataFiles,
+    Format,
+    InputOptions,
+    ReviewFormat,
+    Shared,
+    examples,
+    option,
+    say_next,
+    unfold,
+)
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
 
@@ -28,10 +36,7 @@ EPILOG = examples(
 
 @unfold
 def profile(
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
-    ] = None,
+    data: DataFiles = None,
     *,
     reading: InputOptions,
     out: Annotated[

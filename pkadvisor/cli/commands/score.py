@@ -17,6 +17,7 @@ from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import (
     InputOptions,
     Judging,
+    ResultFiles,
     ResultFormat,
     ResultShared,
     Shared,
@@ -50,10 +51,7 @@ def score(
         option("--scheme", metavar="KEYS", help="Other keys: 'PARTITIONKEY | ROWKEY'. Repeatable."),
     ] = None,
     judging: Judging,
-    out: Annotated[
-        list[str] | None,
-        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
-    ] = None,
+    out: ResultFiles = None,
     details: Annotated[
         bool, option("--details", help="Show the parts of the score, queries and terms too.", env="DETAILS")
     ] = False,

@@ -18,8 +18,10 @@ from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import (
+    DataFiles,
     InputOptions,
     Judging,
+    ResultFiles,
     ResultFormat,
     ResultShared,
     Shared,
@@ -46,18 +48,12 @@ EPILOG = examples(
 
 @unfold
 def stress(
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
-    ] = None,
+    data: DataFiles = None,
     *,
     reading: InputOptions,
     judging: Judging,
     experiment: Experiment,
-    out: Annotated[
-        list[str] | None,
-        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
-    ] = None,
+    out: ResultFiles = None,
     details: Annotated[
         bool, option("--details", help="Show each query, heat maps and predictions too.", env="DETAILS")
     ] = False,

@@ -45,7 +45,7 @@ def _of_values(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     out = np.zeros(rows)
     in_rows = [fan for fan in plan.fans if fan.atom not in atoms_of(key.partition)]
     for by_constants, own in picks(demand, population, plan.equal_atoms):
-        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        constants = demand.constants_and(by_constants)
         values = [name for name in plan.choices if name in constants]
         rate = rate_per_s * own
         asked, _ = population.groups(free_atoms(plan.equal_atoms, constants))
@@ -106,7 +106,7 @@ def _in_range(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:
     first = np.unique(population.groups(atoms_of(key.partition))[0][:rows], return_index=True)[1]
     out = np.zeros(rows)
     for by_constants, own in picks(demand, population, plan.equal_atoms):
-        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        constants = demand.constants_and(by_constants)
         named = [a for a in of_partition if a in several or _of_constants(a, plan.choices, constants)]
         asked, count = population.groups(named)
         if count > PIECES_MOST or count * len(demand.instances) > LOOK_UPS_MOST:

@@ -145,7 +145,7 @@ class Reading:
     def _pieces(self, plan: AccessPlan, by_constants: frozenset[str], *, apart: bool = True) -> _Pieces:
         """The requests of a plan where some properties are compared with constants; one for all unless ``apart``."""
         demand, population = self.demand, self.population
-        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        constants = demand.constants_and(by_constants)
         keep = rows_of_constants(population, plan.equal_atoms, constants)
         ids, groups = population.groups(free_atoms(plan.equal_atoms, constants))
         piece, count = population.groups(requests_apart(plan, constants) if apart else ())

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.schedule import Schedule
+from pkadvisor.design.rows.schedule import Schedule, in_hours, timed
 from pkadvisor.lazy import Floats, Ints, np
-from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
+from pkadvisor.observe.minutes import DAY, MinuteSeries
 from pkadvisor.observe.workload import Basis, Rate, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -64,13 +64,9 @@ class HeatClock:
 def clock_of(workload: Workload, population: Population, schedule: Schedule) -> HeatClock:
     """The time that is known of a workload: a log's minutes, else a day with its peaks, else the arrivals."""
     rated = {c.name: c.rate for c in workload.classes if c.rate.sustained_per_s > 0}
-    series = {name: workload.minutes[name] for name in rated if name in workload.minutes and workload.minutes[name].at}
-    windows = {n: r.peak_at for n, r in rated.items() if r.peak_at is not None and n not in series}
+    series, windows = timed(rated, workload.minutes)
     if not series and not windows:
         return _of_arrivals(population, schedule)
-    if windows:
-        series = {name: minute_series.by_day() for name, minute_series in series.items()}
-    series = bounded(series)
     if windows or any(series.of_day for series in series.values()):
         return _of_day(rated, series, windows, schedule)
     return _of_log(rated, series, population, schedule)
@@ -109,10 +105,9 @@ def _of_day(
     minutes = np.arange(DAY, dtype=np.int64)
     step = next(s // MINUTE_S for s in STEPS_S if s >= MINUTE_S and s * COLUMNS_MAX >= DAY * MINUTE_S)
     peaks, means = _constant(schedule, DAY)
-    for name, (start, stop) in windows.items():
-        inside = (minutes >= start) & (minutes < stop) if start < stop else (minutes >= start) | (minutes < stop)
+    for name, window in windows.items():
         at = schedule.columns[name]
-        peaks[:, at] = means[:, at] = np.where(inside, 1.0, schedule.mean[at])
+        peaks[:, at] = means[:, at] = np.where(in_hours(minutes, window), 1.0, schedule.mean[at])
     _put_series(series, schedule, minutes, peaks, means)
     said = []
     if windows:

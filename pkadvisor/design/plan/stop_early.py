@@ -88,7 +88,7 @@ def _first_of_each(plan: AccessPlan, demand: Demand, population: Population, sca
         scale = population.total / max(1, population.rows) if not population.whole(plan.equal_atoms, over) else 1.0
         total = np.zeros(len(demand.instances))
         for by_constants, own in picks(demand, population, plan.equal_atoms):
-            constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+            constants = demand.constants_and(by_constants)
             keep = rows_of_constants(population, plan.equal_atoms, constants)
             there = np.arange(population.rows) if keep is None else np.flatnonzero(keep)
             base, _ = population.groups(free_atoms(plan.equal_atoms, constants))

@@ -74,6 +74,10 @@ class Demand:
     """Where the class asks for one of several values of a property: the same instances in the same order over the rows
     for each value (``list_values``)."""
 
+    def constants_and(self, by_constants: Iterable[str]) -> dict[str, Bools]:
+        """``constants``, with those of ``mixed`` that some requests compare with constants as well."""
+        return {**self.constants, **{name: self.mixed[name] for name in by_constants}}
+
     def bounded(self, atom: Atom | None) -> Atom | None:
         """The atom, where the class asks for a range of its property."""
         return atom if atom is not None and atom[1] in self.bounds else None
@@ -362,7 +366,7 @@ def reached(
     atoms = tuple(atoms)
 
     def count(by_constants: frozenset[str]) -> Floats:
-        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        constants = demand.constants_and(by_constants)
         keep = rows_of_constants(population, atoms, constants)
         if among is not None:
             keep = among[: population.rows] if keep is None else keep & among[: population.rows]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from pkadvisor.design.rows.population import Population
-from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
 from pkadvisor.observe.workload import Basis, QueryClass, Rate, Workload
 
@@ -74,7 +74,7 @@ def make_schedule(classes: Sequence[QueryClass], minutes: Mapping[str, MinuteSer
     columns = {name: i for i, name in enumerate(sorted(c.name for c in classes))}
     rated = {c.name: c.rate for c in classes if c.rate.sustained_per_s > 0}
     mean = _means(rated, columns)
-    series, windows = _timed(rated, minutes)
+    series, windows = timed(rated, minutes)
     if not series and not windows:
         return Schedule(columns, np.ones((1, len(columns))), mean, np.zeros((0, len(columns))))
     at, shares = _shares(series, windows, columns, mean)
@@ -94,7 +94,7 @@ def shares_by_minute(rates: Mapping[str, Rate], minutes: Mapping[str, MinuteSeri
     """(column of each class, shares of its peak that each reaches: one row for every minute that is told apart)."""
     columns = {name: i for i, name in enumerate(sorted(rates))}
     rated = {name: rate for name, rate in rates.items() if rate.sustained_per_s > 0}
-    series, windows = _timed(rated, minutes)
+    series, windows = timed(rated, minutes)
     if not series and not windows:
         return columns, np.ones((1, len(columns)))
     return columns, _shares(series, windows, columns, _means(rated, columns))[1]
@@ -107,7 +107,7 @@ def _means(rated: Mapping[str, Rate], columns: Mapping[str, int]) -> Floats:
     return mean
 
 
-def _timed(
+def timed(
     rated: Mapping[str, Rate], minutes: Mapping[str, MinuteSeries]
 ) -> tuple[dict[str, MinuteSeries], dict[str, tuple[int, int]]]:
     """(the minutes of the classes that a log times, the declared hours of the others); both by the same clock."""
@@ -116,6 +116,13 @@ def _timed(
     if windows:
         series = {name: s.by_day() for name, s in series.items()}
     return bounded(series), windows
+
+
+def in_hours(minutes: Ints, window: tuple[int, int]) -> Bools:
+    """Which minutes of the day lie in a window, which may go over midnight."""
+    start, stop = window
+    inside = (minutes >= start) & (minutes < stop) if start < stop else (minutes >= start) | (minutes < stop)
+    return np.asarray(inside)
 
 
 def _shares(
@@ -129,9 +136,7 @@ def _shares(
     at = np.arange(DAY) if windows else np.array(sorted(minutes), dtype=np.int64)
     shares = np.ones((len(at), len(columns)))
     for name, window in windows.items():
-        start, stop = window
-        inside = (at >= start) & (at < stop) if start < stop else (at >= start) | (at < stop)
-        shares[:, columns[name]] = np.where(inside, 1.0, mean[columns[name]])
+        shares[:, columns[name]] = np.where(in_hours(at, window), 1.0, mean[columns[name]])
     for name, seen in series.items():
         counts = np.array(seen.requests, dtype=np.float64)
         shares[:, columns[name]] = 0.0

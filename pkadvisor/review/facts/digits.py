@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.widths import SPARE, named_like_identifier
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import DAY_S, Fact
-from pkadvisor.review.facts.parts import part_of
+from pkadvisor.review.facts.parts import part_of, whole_time
 from pkadvisor.review.views import key_loads, names, order
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
@@ -22,7 +21,6 @@ from pkadvisor.review.views.key_loads import (
     values_least,
 )
 from pkadvisor.review.views.subjects import KeyPart, Subject
-from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
 
 
@@ -78,7 +76,7 @@ def _entities(subject: Subject, young: bool) -> float | None:
     if not part.padded_width or not named_like_identifier(part.properties[0]) or part.properties[0] in known:
         return None
     place: KeyPart = subject.item
-    if any(p.injective and _is_time(p, view) for p in place.key.parts[: place.position]):
+    if any(whole_time(p, view) for p in place.key.parts[: place.position]):
         return None
     if any(name not in known and names.numbered(name, "") for name in _before(subject)):
         return None
@@ -102,10 +100,6 @@ def days_held(subject: Subject) -> float | None:
         return None
     lasting, young = (max(digits_of_values(c(subject, y)) for c in (_values, _entities)) for y in (False, True))
     return held / rate / DAY_S if lasting <= width_padded < young else None
-
-
-def _is_time(part: Part, view: TableView) -> bool:
-    return len(part.properties) == 1 and view.types.get(part.properties[0]) is EdmType.DATETIME
 
 
 def counts_within(subject: Subject) -> str | None:

@@ -16,7 +16,7 @@ from pkadvisor.review.facts.sizes import declared_sizes
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most
-from pkadvisor.review.views.names import moment_of_arrival, period
+from pkadvisor.review.views.names import machine, moment_of_arrival, period
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -281,6 +281,19 @@ def spread_share(subject: Subject) -> float | None:
     return shared / (rate * DAY_S) if shared is not None and rate else None
 
 
+def reports_regularly(subject: Subject) -> bool:
+    """Whether entities come from machines, by the names beside the time, each less often than every other period of
+    it: at regular times they keep apart."""
+    time, view = finest_time(subject), subject.view
+    rate = _rate_per_s(view, *INSERTS)
+    if time is None or not rate:
+        return False
+    beside = _beside(subject, time)
+    groups = partitions_most(beside, view)
+    named = any(machine(name) for part in beside for name in part.properties)
+    return named and groups is not None and rate / groups * time.seconds <= 0.5
+
+
 def groups_most(subject: Subject) -> float | None:
     """How many values the parts beside a time have at the most: as declared, no more than entities, else many."""
     time, view = finest_time(subject), subject.view
@@ -381,6 +394,7 @@ FACTS: tuple[Fact, ...] = (
         Basis.ASSUMED,
     ),
     _fact("spread_share", FactType.NUMBER, "share", "The same as a share of the entities that come.", spread_share),
+    _truth("reports_regularly", "Whether machines make them, fewer than one in two periods.", reports_regularly),
     _fact("groups_most", FactType.NUMBER, "values", "Values among which the rate may be spread.", groups_most),
     _fact("beside_time", FactType.TEXT, "", "The parts of the key beside its time.", beside_time),
     _fact(

@@ -205,18 +205,26 @@ def left_open(subject: Subject) -> bool | None:
 
     Unknown where no query is declared or logged.
 
-    What stands before it must be fixed or a number too: behind an open text the order of the text decides.
+    What stands before it must be fixed or a number too: behind an open text the order of the text decides, and behind
+    a whole time it sorts only what comes at one moment.
     """
     if not any(q.operation is Operation.QUERY for q in subject.view.workload.classes):
         return None
     place: KeyPart = subject.item
     before = variable(place.key.parts[: place.position])
+    if any(whole_time(p, subject.view) for p in before):
+        return False
     for query in _through(subject):
         plan = subject.view.plan_of(query)
         scanned = plan is not None and str(plan.access) == "table scan"
         if not scanned and all(_fixed(p, query) or _counts(p, subject) for p in before):
             return True
     return False
+
+
+def whole_time(part: Part, view: TableView) -> bool:
+    """Whether a part is a time from which the whole time can be read."""
+    return part.injective and len(part.properties) == 1 and view.types.get(part.properties[0]) is EdmType.DATETIME
 
 
 def _counts(part: Part, subject: Subject) -> bool:

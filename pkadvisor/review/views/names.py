@@ -127,6 +127,12 @@ _NUMBERED = _known("id no nr number code key reference ref")
 _OF_ONE = _known("external idempotency tracking confirmation booking invitation receipt legacy foreign correlation")
 """Words that make an id one of a single entity in another system."""
 
+_MACHINES = _known(
+    "sensor device meter turbine probe machine router station charger beacon thermostat inverter pump tracker camera "
+    "gauge logger plc vehicle satellite zaehler geraet maschine anlage capteur appareil dispositivo"
+)
+"""Last words of names of what reports by a clock of its own."""
+
 
 @lru_cache(maxsize=4096)
 def words(name: str) -> tuple[str, ...]:
@@ -158,8 +164,8 @@ def personal(name: str) -> bool:
     before = _ends(parts, _PERSONAL)
     if before is None or parts[0] in _ASKS:
         return False
-    machine = "".join(parts).endswith(("address", "ip", "addr")) and bool(set(parts) & _OF_MACHINES)
-    return not machine or _ends(parts, _PERSONAL - {"address", "ip", "ipaddress", "ipaddr"}) is not None
+    of_machine = "".join(parts).endswith(("address", "ip", "addr")) and bool(set(parts) & _OF_MACHINES)
+    return not of_machine or _ends(parts, _PERSONAL - {"address", "ip", "ipaddress", "ipaddr"}) is not None
 
 
 def regulated(name: str) -> bool:
@@ -240,6 +246,12 @@ def local_time(name: str) -> bool:
     parts = words(name)
     said = {*parts} | {"".join(pair) for pair in pairwise(parts)}
     return bool(said & _LOCAL) and not said & {"utc", "gmt"} and not period(name)
+
+
+def machine(name: str) -> bool:
+    """Whether a name is that of what reports at regular times: ``sensorId``, ``device``."""
+    parts = [word for word in words(name) if word not in _NUMBERED]
+    return bool(parts) and parts[-1] in _MACHINES
 
 
 def counter_of(name: str, table: str) -> bool:

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.rows.schedule import schedule_of
+from pkadvisor.design.rows.schedule import in_hours, schedule_of, timed
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import Floats, np
-from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
+from pkadvisor.observe.minutes import DAY, MinuteSeries
 from pkadvisor.observe.workload import GrowthOf, QueryClass, Workload
 from pkadvisor.stress.load.arrivals import SECOND_NS, Steps
 from pkadvisor.stress.load.load_text import LoadSpec
@@ -69,24 +69,20 @@ def diurnal(workload: Workload, classes: Sequence[QueryClass], duration_ns: int)
     first minute, and a day begins again. A class without times is at its sustained rate all the time.
     """
     rated = {c.name: c.rate for c in classes if c.rate.sustained_per_s > 0}
-    series = {n: workload.minutes[n] for n in rated if n in workload.minutes and workload.minutes[n].at}
-    windows = {n: r.peak_at for n, r in rated.items() if r.peak_at is not None and n not in series}
+    series, windows = timed(rated, workload.minutes)
     if not series and not windows:
         what = "no class says when it is busy"
         raise UsageError(
             what, where="--load", fix="pass a log with times, or give the peaks a time of day in the design"
         )
-    if windows:
-        series = {n: s.by_day() for n, s in series.items()}
-    series = bounded(series)
     of_day = bool(windows) or any(s.of_day for s in series.values())
     first = 0 if of_day else min(s.at[0] for s in series.values())
     length = DAY if of_day else max(s.at[-1] for s in series.values()) - first + 1
     per_minute = {n: _shares(s, first, length) * rated[n].sustained_per_s for n, s in series.items()}
-    for name, (start, stop) in windows.items():
-        at = np.arange(DAY)
-        inside = (at >= start) & (at < stop) if start < stop else (at >= start) | (at < stop)
-        per_minute[name] = np.where(inside, rated[name].sustained_per_s, rated[name].mean_per_s)
+    for name, window in windows.items():
+        per_minute[name] = np.where(
+            in_hours(np.arange(DAY), window), rated[name].sustained_per_s, rated[name].mean_per_s
+        )
     minutes = max(1, -(-duration_ns // MINUTE_NS))
     begin = 0
     if minutes < length:

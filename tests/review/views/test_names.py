@@ -140,3 +140,12 @@ NOT_ON_THE_WALL = ("local date", "local time utc", "starts at", "localized at", 
 @given(st.integers(0, 4), st.sampled_from([*((p, True) for p in ON_THE_WALL), *((p, False) for p in NOT_ON_THE_WALL)]))
 def test_local_times_are_told_from_days_and_from_utc(spelling: int, named: tuple[str, bool]) -> None:
     assert names.local_time(_spellings(named[0])[spelling]) is named[1]
+
+
+MACHINES = ("sensor", "device id", "meter no", "charging station")
+NO_MACHINES = ("customer", "sensor type", "device owner", "id", "gate", "station master")
+
+
+@given(st.integers(0, 4), st.sampled_from([*((p, True) for p in MACHINES), *((p, False) for p in NO_MACHINES)]))
+def test_machines_are_told_from_people_and_places(spelling: int, named: tuple[str, bool]) -> None:
+    assert names.machine(_spellings(named[0])[spelling]) is named[1]
