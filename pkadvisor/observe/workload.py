@@ -6,8 +6,8 @@ parameters are drawn, and what its owner expects of it. Nothing here knows a key
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -228,8 +228,21 @@ class Transaction:
     group_by: tuple[str, ...]
     required: bool = False
     logged_entities: float | None = None
-    """Mean entities per group in a log; None where the data set says how large the sets are."""
+    """Mean entities per group in a log; None where no log tells."""
     pair: Pair | None = None
+    requested_entities: float | None = field(default=None, compare=False)
+    """Entities that the requests of a set write, where a design declares several for one; else None."""
+
+    @property
+    def entities(self) -> float | None:
+        """Mean entities of a set, as a log or the design tells; None where the data set says how large the sets are."""
+        return self.requested_entities if self.logged_entities is None else self.logged_entities
+
+    def of_requests(self, classes: Iterable[QueryClass]) -> Transaction:
+        """The transaction with the entities that one request of each of its classes writes."""
+        written = [c.entities_per_request for c in classes if c.name in self.together]
+        told = self.pair is None and any(entities > 1 for entities in written)
+        return replace(self, requested_entities=float(sum(written)) if told else None)
 
 
 class GrowthOf(StrEnum):

@@ -274,7 +274,7 @@ def _counted_groups(
     """Group sizes over every row for what the workload draws, sets apart or asks for by equality."""
     if data.complete or dataset is None or data.rows > EXACT_ROWS_MAX:
         return {}
-    wanted: list[tuple[str, ...]] = [t.group_by for t in workload.transactions if t.logged_entities is None]
+    wanted: list[tuple[str, ...]] = [t.group_by for t in workload.transactions if t.entities is None]
     wanted += [c.draw.of for c in workload.classes if c.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF)]
     wanted += [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
     known = set(data.types)

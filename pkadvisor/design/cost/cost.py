@@ -248,8 +248,8 @@ def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> Tran
     guaranteed = None if pair is None else guarantee(pair, parts, population)
     together = keeps_together(declared, parts, population)
     share = float(together) if guaranteed is None else guaranteed.share
-    if declared.logged_entities is not None:
-        mean, too_large, groups, of_several = declared.logged_entities, 0, 0, 0
+    if declared.entities is not None:
+        mean, too_large, groups, of_several = declared.entities, 0, 0, 0
     else:
         mean, too_large, groups = group_sizes(declared, population, most)
         of_several = group_sizes(declared, population, 1)[1]

@@ -44,7 +44,8 @@ class TableBuilder(DeclaredNames):
     def __init__(self, document: Document, name: str, table: model.TableModel) -> None:
         super().__init__(document)
         self.name = name
-        self.table = table
+        self.given = table
+        self.table = table = table.with_shared_properties()
         self.at: Path_ = ("tables", name)
         self.types: dict[str, dict[str, EdmType]] = {
             kind: {n: p.type for n, p in _every(part).items()} for kind, part in table.kinds.items()
@@ -54,9 +55,9 @@ class TableBuilder(DeclaredNames):
         table, at = self.table, self.at
         reader = KeysReader(self.document)
         keys = reader.read(table, at, None)
+        self.property_names(self.given.properties, (*at, "properties"))
         kinds = self.kinds(reader, keys)
         keys = keys if keys.partition and keys.row else DeclaredKeys()
-        self.property_names(table.properties, (*at, "properties"))
         self.key_parts(table, at, keys)
         self.arrival(table.arrival, at, None)
         return TableDeclaration(
@@ -85,15 +86,14 @@ class TableBuilder(DeclaredNames):
 
     def kinds(self, reader: KeysReader, of_table: DeclaredKeys) -> tuple[KindDeclaration, ...]:
         table, at = self.table, self.at
-        for given in ("properties", "key_parts"):
-            if table.kinds and getattr(table, given):
-                what = f"a table with kinds has its {given} under each kind"
-                raise self.document.error((*at, given), what, f"move them to kinds.<Kind>.{given}", at_key=True)
+        if table.kinds and table.key_parts:
+            what, fix = "a table with kinds has its key_parts under each kind", "move them to kinds.<Kind>.key_parts"
+            raise self.document.error((*at, "key_parts"), what, fix, at_key=True)
         result = []
         for name, kind in table.kinds.items():
             here = (*at, "kinds", name)
             self.check_name(name, here, "kind", at_key=True)
-            self.property_names(kind.properties, (*here, "properties"))
+            self.property_names(self.given.kinds[name].properties, (*here, "properties"))
             self.arrival(kind.arrival, here, name)
             properties = tuple((n, p.type) for n, p in _every(kind).items())
             arrival = kind.arrival or table.arrival
@@ -190,7 +190,7 @@ class TableBuilder(DeclaredNames):
         return Workload(
             table=self.name,
             classes=tuple(classes),
-            transactions=self.transactions(names),
+            transactions=tuple(t.of_requests(classes) for t in self.transactions(names)),
             growth=self.growth(),
             retention_s=table.retention,
             isolation=table.isolation,

@@ -349,6 +349,14 @@ class TableModel(_Part):
         description="How rows that no group transaction covers are kept consistent: a queue with idempotent steps …",
     )
 
+    def with_shared_properties(self) -> TableModel:
+        """The table where each kind has the properties of the table besides its own."""
+        if not self.kinds:
+            return self
+        every = {name: {**self.properties, **kind.properties} for name, kind in self.kinds.items()}
+        kinds = {name: kind.model_copy(update={"properties": every[name]}) for name, kind in self.kinds.items()}
+        return self.model_copy(update={"properties": {}, "kinds": kinds})
+
 
 class DesignModel(_Part):
     """A design file of pkadvisor: the tables, their current keys and their declared workload."""

@@ -244,7 +244,7 @@ def write_entity_bytes(subject: Subject) -> KnownValue | None:
 def _sets_of(subject: Subject) -> list[Transaction]:
     """Transactions told at this write: those of which it is the first."""
     query: QueryClass = subject.item
-    return [t for t in subject.view.workload.transactions if t.together[0] == query.name and t.logged_entities is None]
+    return [t for t in subject.view.workload.transactions if t.together[0] == query.name and t.entities is None]
 
 
 def _largest_set(transaction: Transaction, view: TableView) -> int | None:

@@ -388,7 +388,7 @@ class Programs:
         rows = [int(row) for row in demand.instances]
         at = {row: n for n, row in enumerate(rows)}
         out: list[list[int]] = [[] for _ in rows]
-        if declared.logged_entities is not None or any(row >= len(self.entities) for row in rows):
+        if declared.entities is not None or any(row >= len(self.entities) for row in rows):
             size = max(1.0, min(mean, float(most)))
             leader, count = 0, len(self.entities)
             for n in range(len(rows)):

@@ -201,13 +201,28 @@ def test_kinds() -> None:
     assert [c.kind for c in table.workload.classes] == ["Header", "Line", "Header"]
 
 
+def test_a_kind_has_the_properties_of_the_table_besides_its_own() -> None:
+    shared = "properties: {order: int32, paid: boolean}"
+    header, line = table_of(changed("arrival: created", shared, KINDS)).kinds
+    assert dict(line.properties) == {"order": EdmType.STRING, "paid": EdmType.BOOLEAN, "sku": EdmType.STRING}
+    assert dict(header.properties)["paid"] is EdmType.BOOLEAN
+
+
+def test_requests_of_several_entities_tell_how_large_a_set_is() -> None:
+    (one,) = table_of(KINDS).workload.transactions
+    assert one.entities is None
+    many = changed("operation: insert, rate: 9/s", "operation: insert, rate: 9/s, entities_per_request: 5", KINDS)
+    (several,) = table_of(many).workload.transactions
+    assert several.entities == 6
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says", "marked"),
     [
         ("kind: Header, ", "", "does not say which kind", None),
         ("kind: Line", "kind: Lines", "did you mean 'Line'?", "Lines"),
         ("arrival: created", "entities_total: 5", "its kinds have 1,100", "5"),
-        ("arrival: created", "properties: {a: string}", "properties under each kind", "properties"),
+        ("arrival: created", "key_parts: {a: string}", "key_parts under each kind", "key_parts"),
     ],
 )
 def test_kinds_refused(old: str, new: str, says: str, marked: str | None) -> None:

@@ -31,9 +31,9 @@ def group_sizes(transaction: Transaction, population: Population, most: int) -> 
 def requests_each(transaction: Transaction, population: Population, most: int) -> float:
     """Group transactions for each entity of its set, where one takes ``most`` entities: a larger set takes several.
 
-    Logs tell the mean size of a set alone; all are taken to have it.
+    Logs and declared requests tell the mean size of a set alone; all are taken to have it.
     """
-    if (mean := transaction.logged_entities) is not None:
+    if (mean := transaction.entities) is not None:
         return math.ceil(mean / most) / mean if mean > 1 else 1.0
     counts = set_counts(transaction, population)
     return float(np.ceil(counts / most).sum() / counts.sum()) if len(counts) else 1.0
@@ -44,7 +44,7 @@ def requests_each_row(transaction: Transaction, population: Population, there: B
 
     ``there``: which rows have it, None where all have; a set without one takes no request.
     """
-    if there is None or transaction.logged_entities is not None:
+    if there is None or transaction.entities is not None:
         share = 1.0 if there is None else float(there[: population.rows].mean())
         return share * requests_each(transaction, population, most)
     if transaction.pair is not None:  # which entities have the row is independent of which of them meet: assumed
