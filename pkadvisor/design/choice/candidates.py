@@ -202,18 +202,19 @@ def single_partition(ground: KeyGround) -> Iterator[Key]:
 
 
 def unique_partition(ground: KeyGround) -> Iterator[Key]:
-    """Every entity is its own partition: the widest spread, no group transactions, and no ranges but those of the
-    order that a class wants (its first few are the first of the table), and of what the key begins with. Also without
-    what a rule makes of a property that is there, and by what identifies alone."""
+    """Every entity is its own partition, or every value of what a class wants in order: the widest spread, no group
+    transactions, and no ranges but those of that order (its first few are the first of the table), and of what the key
+    begins with. Also without what a rule makes of a property that is there, and by what identifies alone."""
     for demand in ground.reading():
         names = sorted(equalities(demand, ground), key=lambda n: -ground.bounded(n))
         parts = [part_for(n, ground.population) for n in names]
         tail = range_parts(demand, ground.population, set(demand.conditions.equal))
-        leads = [parts, [*parts, *tail], tail] if demand.query.order_by else [parts, [*parts, *tail]]
-        for lead in leads:
+        for lead in (parts, [*parts, *tail], tail):
             for whole in (complete([], lead, ground), complete([], _without_ruled(lead, ground), ground)):
                 if whole and not any(p.assigned for p in whole):
                     yield Key(ground.join(whole), ())
+                    if lead is tail and tail:
+                        yield Key(ground.join(whole[: len(tail)]), ground.join(whole[len(tail) :]))
     whole = complete([], [], ground)
     if whole and not any(p.assigned for p in whole):
         yield Key(ground.join(whole), ())

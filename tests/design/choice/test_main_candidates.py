@@ -63,6 +63,12 @@ def test_a_unique_partition_may_lack_what_is_asked_and_begin_with_what_is_bounde
     assert {"{pad(id,4)}", "{city}_{pad(id,4)}", "{city}_{pad(score,19)}"} <= whole
 
 
+def test_the_time_that_a_class_bounds_may_be_the_partition_beside_an_equality() -> None:
+    of_city = query("of-city", "city eq 'c1' and at ge datetime'{at-7d}' and at lt datetime'{at}'")
+    texts = {scheme.text for scheme in main_keys(ground(of_city))}
+    assert {"{city}_{ticks(at)} | ''", "{ticks(at)} | ''"} <= texts
+
+
 def test_a_key_may_lack_what_a_rule_makes_of_its_other_parts() -> None:
     columns = {"id": [*range(200)], "city": [f"{'news'[n % 4]}{n % 12}" for n in range(200)]}
     columns["area"] = [city[0] for city in columns["city"]]

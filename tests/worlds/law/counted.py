@@ -11,8 +11,9 @@ partitions is charged one continuation; an index row is written where what it is
 Not held exactly, with the reason: a figure that notes an upper bound must only be one; where ``$top`` stops a request
 whose rows the key does not select alone the document says *estimated* (see ``stops``); attempts of a read-modify-write
 follow from assumed latencies and widen the figures by their share; ties under Zipf's law leave open which group is
-asked for more. The account serves all kinds, the others at their recommended keys: where the requests of one of them
-cannot be counted, the account's load is not held; what transactions over several kinds save enters it as printed.
+asked for more. The account serves all kinds, the others at their recommended keys, and at those in use beside keys in
+use: where the requests of one of them cannot be counted, the account's load is not held; what transactions over several
+kinds save enters it as printed, and beside keys in use nothing is held where there are such.
 """
 
 from __future__ import annotations
@@ -73,10 +74,11 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     document = analyzed(world, folder)
     yield from _shared_keys(world, document)
     answers: dict[str, Answers] = {}
-    others = Others(world, document, answers)
+    recommended, in_use = (Others(world, document, answers, in_use=today) for today in (False, True))
     for table in document["tables"]:
         kind = world.kind(table["kind"]) if table["kind"] else world.kinds[0]
         for printed in schemes_of(table):
+            others = in_use if printed is table["current"] else recommended
             for found in judged(world, kind, printed, answers, others):
                 found.keys = scheme_of(printed)
                 yield found
@@ -97,11 +99,15 @@ def _shared_keys(world: World, document: Document) -> Iterator[Broken]:
 
 
 class Others:
-    """What the other kinds ask of the account beside a scheme of one kind: each at its recommended keys."""
+    """What the other kinds ask of the account beside a scheme of one kind: each at its recommended keys, or ``in_use``
+    at those that it has."""
 
-    def __init__(self, world: World, document: Document, answers: dict[str, Answers]) -> None:
+    def __init__(self, world: World, document: Document, answers: dict[str, Answers], *, in_use: bool = False) -> None:
         self._world, self._answers = world, answers
-        self._best = {t["kind"]: t["recommended"] for t in document["tables"] if t["kind"]}
+        self._unknown = in_use and bool(document["arrangements"])
+        self._keys = {
+            t["kind"]: (t["current"] if in_use else None) or t["recommended"] for t in document["tables"] if t["kind"]
+        }
         loads = document["account"]["loads"] if document["account"] else []
         self.saved_per_s: float = sum(a["saved_per_s"] for a in loads if a["cause"] == "the account's requests")
         """As printed: what group transactions over several kinds save is not counted here."""
@@ -110,6 +116,8 @@ class Others:
     def beside(self, kind: Kind) -> list[Figures] | None:
         """The classes of all other kinds; None where those of one cannot be told."""
         out: list[Figures] = []
+        if self._unknown:
+            return None
         for other in self._world.kinds:
             if other.name != kind.name:
                 if other.name not in self._figures:
@@ -121,7 +129,7 @@ class Others:
         return out
 
     def _of(self, kind: Kind) -> list[Figures] | None:
-        printed = self._best.get(kind.name)
+        printed = self._keys.get(kind.name)
         layout = lay_out(kind, scheme_of(printed)) if printed is not None else None
         if printed is None or layout is None or not layout.unique:
             return None

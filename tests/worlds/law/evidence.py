@@ -39,6 +39,10 @@ COMPLETE_MOST, CONTRADICTED_LEAST = 0.02, 0.95
 """Share of complete worlds without advice, and of contradicted ones, that are promised."""
 FACTORS = (3.0, 100.0)
 RECENT = "recent"
+TELLING = 0.7
+"""Share of the logs that are cut down to reads by values, and to inserts where no identifier is read."""
+VALUES = 4
+"""Different values that a property has at the least, so that some of them may be moved away."""
 TARGET = 2_000.0
 """Entities per second that a partition takes, as published."""
 SECOND = 1_000_000
@@ -124,6 +128,10 @@ def logged(world: World, random: Random, folder: Path) -> Given | None:
     form = random.choice(FORMATS)
     kind = world.kinds[0]
     mine = declared(replace(world, asked=tuple(_within(a, kind) for a in world.asked)), random, form)
+    telling = [a for a in mine.asked if a.operation == "query" and foreign(a, mine.kinds[0])]
+    if telling and Random(f"telling {world.seed}").random() < TELLING:
+        new = any("id" in foreign(a, mine.kinds[0]) for a in telling)
+        mine = replace(mine, asked=(*telling, *(a for a in mine.asked if a.operation == "insert" and not new)))
     if len(mine.asked) < 2:
         return None
     layout = lay_out(mine.kinds[0], mine.current)  # type: ignore[arg-type]
@@ -209,9 +217,10 @@ def parameters(given: Given, factor: float, random: Random) -> Given | None:
     del random
     kind, asked = given.world.kinds[0], given.world.asked
     reads = [a for a in asked if a.operation == "query"]
-    fixed = {name for a in reads for name in a.equal() if kind.types[name] not in (BOOLEAN, DATETIME)}
-    others = {name for name in fixed if _foreign(kind, name) is not None}
-    telling = fsum(a.rate for a in reads if set(a.equal()) & others)
+    # Who is inserted under an identifier that the data lacks is newer than the data, and no stranger.
+    known = {"id"} if any(a.operation == "insert" for a in asked) else set()
+    others = {name for a in reads for name in foreign(a, kind)} - known
+    telling = fsum(a.rate for a in reads if not others.isdisjoint(foreign(a, kind)))
     if not given.lines or telling < 0.5 * fsum(a.rate for a in asked):
         return None
     kept = {name: _kept(kind, name, factor) for name in others}
@@ -225,10 +234,10 @@ def parameters(given: Given, factor: float, random: Random) -> Given | None:
     return replace(given, world=replace(given.world, kinds=(replace(kind, rows=rows),)))
 
 
-def _foreign(kind: Kind, name: str) -> Value | None:
-    values = {row[name] for row in kind.rows} - {None}
-    first = next(iter(sorted(values, key=str)), None)
-    return None if first is None or len(values) < 4 else first
+def foreign(asked: Asked, kind: Kind) -> list[str]:
+    """The properties of which a request names one value, and the data may have others instead."""
+    fixed = [name for name in asked.equal() if kind.types[name] not in (BOOLEAN, DATETIME)]
+    return [name for name in fixed if len({row[name] for row in kind.rows} - {None}) >= VALUES]
 
 
 def _kept(kind: Kind, name: str, factor: float) -> set[Value | None]:
@@ -388,6 +397,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
         yield _broken("whole", before, "a verdict")
         return
     grounds = random.sample(CONTRADICTED, len(CONTRADICTED))
+    grounds.sort(key=lambda ground: ground[0] != "parameters")  # of which few worlds have anything to contradict
     for name, contradict in grounds:
         contradicted = contradict(given, factor, random)
         if contradicted is None:
