@@ -47,3 +47,35 @@ def test_a_time_that_lies_ahead_or_is_written_again_is_none_of_arrival(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert arrival(tmp_path, ahead_h=ahead_h, name=name, log=log) == expected
+
+
+def growth(folder: Path, column: str, months: list[int], op: str) -> str:
+    """What ``init`` writes of growth for entities of so many a month, and a log with such writes."""
+    lines = [f"PartitionKey,RowKey,{column},note"]
+    for month, count in enumerate(months, 1):
+        lines += [f"p{n % 7},r{month:02}{n:05},2026-{month:02}-11T08:00:{n % 60:02}Z,x" for n in range(count)]
+    (folder / "jobs.csv").write_text("\n".join(lines) + "\n")
+    keys = ((n, f"p{n % 7}", f"r02{n:05}") for n in range(70))
+    asked = (
+        {"table": "Jobs", "op": op, "pk": pk, "rk": rk, "at": f"2026-08-01T00:00:{n % 60:02}Z"} for n, pk, rk in keys
+    )
+    (folder / "log.jsonl").write_text("".join(json.dumps(each) + "\n" for each in asked))
+    assert main(["init", "d", "--from", "jobs.csv", "--log", "log.jsonl", "--yes", "-q"]) == 0
+    told = re.search(r"^ +(# )?growth: \{rate: ([^,]+),.*", Path("d/design.yaml").read_text(), re.MULTILINE)
+    assert told is not None
+    return told[2] if told[1] is None else ""
+
+
+@pytest.mark.parametrize(("column", "months", "op", "expected"), [
+    ("createdAt", [9, 100, 110, 121, 9], "merge", "10.0 %/month"),
+    ("Timestamp", [9, 100, 110, 121, 9], "insert", "10.0 %/month"),
+    ("Timestamp", [9, 100, 110, 121, 9], "merge", ""),  # each change writes it again
+    ("Timestamp", [9, 100, 110, 121, 9], "upsert", ""),
+    ("createdAt", [9, 20, 200, 400, 9], "insert", ""),  # too few to tell
+    ("createdAt", [9, 100, 200, 400, 9], "insert", ""),  # too steep to go on for a year
+])  # fmt: skip
+def test_growth_is_that_of_entities_that_come_and_not_of_their_changes(
+    column: str, months: list[int], op: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert growth(tmp_path, column, months, op) == expected

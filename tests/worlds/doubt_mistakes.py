@@ -111,7 +111,7 @@ def broken_sets_weigh_nothing(patch: pytest.MonkeyPatch) -> None:
 
 def mixed_ids_are_kinds(patch: pytest.MonkeyPatch) -> None:
     """Rows whose PartitionKeys look otherwise are of another kind."""
-    patch.setattr("pkadvisor.design.keys.infer.kinds._mixed_ids", lambda groups: False)
+    patch.setattr("pkadvisor.design.keys.infer.kinds._mixed_ids", lambda *groups: False)
 
 
 # -- pairs -------------------------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ KEYS_MIN: Final = 30
 _READS: Final = ("query", "update", "merge")
 """Operations whose entities an export holds that was made after the log, too: what the log deletes is gone by then."""
 _ADDS: Final = ("insert", "upsert")
+_KEEPS: Final = ("insert", "delete", "batch")
+"""Writes that change no entity that is there; the parts of a group transaction are told one by one."""
 _WORDS: Final = ("created", "inserted", "posted", "registered", "received", "arrived", "logged", "ingested")
 _OTHER_TIMES: Final = (
     *("expir", "until", "notafter", "validto", "deadline", "due", "birth", "scheduled"),
@@ -35,6 +37,8 @@ LATER: Final = 0.5
 """Share of a property's times after the end of the log from which on they lie in the future, as those of an expiry."""
 GROWTH_MONTHS: Final = 3
 GROWTH_ROWS: Final = 300
+GROWTH_ENDS: Final = 100
+"""Entities of the first and of the last month, from which on their ratio is a growth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +204,16 @@ def _to_the_second(part: Part) -> bool:
     return part.decodes or (part.period is not None and part.period.to_the_second)
 
 
+def _changes(table: DraftTable) -> bool:
+    """Whether entities are changed after they came, as far as a log tells; taken for true without a log."""
+    return table.traffic is None or any(c.op.writes and str(c.op) not in _KEEPS for c in table.traffic.classes)
+
+
 def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> str:
-    """What arrivals say of growth, as ``4.2 %/month (…)``; empty where they span too little."""
+    """What arrivals say of growth, as ``4.2 %/month (…)``; empty where they span too little, or where the time of the
+    last change is all there is and entities are changed."""
     data = table.data
-    if data is None or by is None:
+    if data is None or by is None or (by.name == "timestamp" and _changes(table)):
         return ""
     frame = data.sample
     if kind is not None and by.name in kind.parts:
@@ -216,5 +226,7 @@ def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> str
     if whole.height < GROWTH_MONTHS or int(whole["len"].sum()) < GROWTH_ROWS:
         return ""
     first, last = whole.row(0), whole.row(-1)
+    if min(first[1], last[1]) < GROWTH_ENDS:
+        return ""
     per_month = (last[1] / first[1]) ** (1 / (whole.height - 1)) - 1
     return f"{100 * per_month:+.1f} %/month ({first[1]:,} entities of {first[0]}, {last[1]:,} of {last[0]})"

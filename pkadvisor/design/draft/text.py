@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import Final
 
 from pkadvisor.design.draft.assign import Drafted
 from pkadvisor.design.draft.facts import Arrival, Sampled, arrival, growth, sampled
@@ -291,6 +292,10 @@ def _arrival(arrives: Arrival | None, indent: int) -> list[str]:
     return _line(indent, f"arrival: {plain_or_quoted(arrives.name)}", arrives.why)
 
 
+STEEP: Final = 25.0
+"""Per cent a month, 15 times a year, from which on a measured growth is that of a table that is being filled."""
+
+
 def _growth(measured: str) -> list[str]:
     if not measured:
         return _line(
@@ -299,7 +304,11 @@ def _growth(measured: str) -> list[str]:
     rate, _, why = measured.partition(" (")
     if rate.startswith("-"):
         return _line(4, "# growth: {rate: 8 %/month, of: new_keys}", f"the table shrinks: {measured}")
-    return _line(4, f"growth: {{rate: {rate.lstrip('+')}, of: new_keys}}", f"measured by arrival: {why.rstrip(')')}")
+    told = f"{{rate: {rate.lstrip('+')}, of: new_keys}}"
+    if float(rate.split()[0]) > STEEP:
+        why = f"too steep to go on for a year: {why.rstrip(')')}; how much is to be planned for?"
+        return _line(4, f"# growth: {told}", why)
+    return _line(4, f"growth: {told}", f"measured by arrival: {why.rstrip(')')}")
 
 
 def _classes(table: DraftTable, classes: list[DraftClass], to_fill_in: bool) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.logs import recorded
-from pkadvisor.observe.logs.frame import ReadOptions, Route, Routes, Skips
+from pkadvisor.observe.logs.frame import ANOTHER_SERVICE, NOT_PARSEABLE, Op, ReadOptions, Route, Routes, Skips
 
 NAME: Final = "access log of a proxy"
 _LINE: Final = re.compile(
@@ -24,6 +24,8 @@ _LINE: Final = re.compile(
 _OF_TABLES: Final = re.compile(rb'"[A-Z]+ (?:https?://[^/" ]+)?/[A-Za-z][A-Za-z0-9]{2,62}\((?:\)| *PartitionKey *=)')
 """An address that the table service has, and hardly another one: ``/Orders()`` or ``/Orders(PartitionKey=``."""
 _ACCOUNT: Final = re.compile(rb"\b([a-z0-9]{3,24})\.table\.(?:core|cosmos)\.")
+_BARE: Final = re.compile(rb"/(?!Tables$)[^($?/]*")
+"""``/healthz`` is another service's: clients of the table service ask for ``/Orders()``."""
 _ID: Final = re.compile(rb"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
 
 
@@ -52,6 +54,7 @@ def _record(line: bytes) -> dict[str, Any]:
     account, request = _ACCOUNT.search(proxied or behind), _ID.search(behind)
     at = datetime.strptime(time.decode("ascii"), "%d/%b/%Y:%H:%M:%S %z")
     host = account[1].decode("ascii") if account else "proxy"
+    path = b"/-" if method == b"GET" and _BARE.fullmatch(path) else path  # no name of a table
     return {
         "method": method.decode("ascii"),
         "uri": f"https://{host}.table.core.windows.net{path.decode('utf-8', 'replace')}",
@@ -63,4 +66,8 @@ def _record(line: bytes) -> dict[str, Any]:
 
 def _rows(record: dict[str, Any], place: str) -> list[tuple[Route, dict[str, Any]]]:
     own = {name: record[name] for name in ("at_us", "client_request_id")}
-    return [(route, fields | own) for route, fields in recorded.rows_of(record, place)]
+    rows = recorded.rows_of(record, place)
+    # A proxy stands before other services too: what is no request of a table is one of theirs.
+    if any(route.skip == NOT_PARSEABLE for route, _ in rows):
+        return [(Route("", Op.QUERY, skip=ANOTHER_SERVICE), own)]
+    return [(route, fields | own) for route, fields in rows]

@@ -100,3 +100,22 @@ def test_a_column_shows_where_a_text_ends_that_values_with_separators_follow() -
     partitions = [sha256(user.encode()).hexdigest()[:3] for user in users]
     (kind,) = infer_keys(pl.DataFrame({"PartitionKey": partitions, "RowKey": keys, "User": users})).kinds
     assert str(kind.key) == "{hash_prefix(User,3)} | {User}|{r1}"
+
+
+@pytest.mark.parametrize(("columns", "kinds"), [
+    ({"url": "u", "clicks": "3"}, 1),  # campaigns of one table of links
+    ({"url": "u"}, 2),  # one column shows no kind
+    ({"url": "u", "clicks": "3", "adhoc": None}, 2),
+])  # fmt: skip
+def test_words_before_keys_make_no_kinds_of_rows_with_the_same_columns(
+    columns: dict[str, str | None], kinds: int
+) -> None:
+    keys = [(f"spring-sale-{20 + n % 5}", f"{n * 7919 % 99991:05}ab") for n in range(200)]
+    keys += [(f"adhoc-{n % 40:03}", f"{n * 7907 % 99991:05}cd") for n in range(200)]
+    frame = pl.DataFrame({"PartitionKey": [p for p, _ in keys], "RowKey": [r for _, r in keys]})
+    values = {
+        name: [("x" if p.startswith("adhoc") else None) if value is None else value for p, _ in keys]
+        for name, value in columns.items()
+    }
+    found = infer_keys(frame.with_columns(pl.Series(name, each) for name, each in values.items()))
+    assert len(found.kinds) == kinds, [str(kind.key) for kind in found.kinds]

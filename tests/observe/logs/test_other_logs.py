@@ -184,11 +184,14 @@ def test_an_access_log_of_a_proxy_before_the_service_is_read(host: str, tmp_path
         ("13:55:38", f"GET {asked} HTTP/1.1", 200, 1),
         ("13:55:39", f"GET {host}/Audit(PartitionKey='a',RowKey='7') HTTP/1.1", 404, 2),
         ("13:55:40", "GET /favicon.ico HTTP/1.1", 404, 3),
+        ("13:55:41", "GET https://gateway.internal/healthz HTTP/1.1", 200, 4),
+        ("13:55:41", "GET https://acc.blob.core.windows.net/images/7.png HTTP/1.1", 200, 5),
     ]
     shape = '10.0.0.9 - - [05/Nov/2026:{} +0100] "{}" {} 9 "-" "sdk" rid=0000000{}-1111-4222-8333-000000000000\n'
     text = "".join(shape.format(*line) for line in lines)
     (tmp_path / "access.log").write_text(text)
-    traffic = read_traffic([tmp_path / "access.log"], max_bad_lines=0.5)
+    traffic = read_traffic([tmp_path / "access.log"])
+    assert [(reason, count) for reason, count, _ in traffic.skipped] == [("another service", 3)]
     (table,) = traffic.tables
     assert (table.name, traffic.attempts, traffic.retries, traffic.throttled) == ("Audit", 4, 1, 1)
     assert {(str(c.op), c.requests) for c in table.classes} == {("insert", 1), ("query", 1)}

@@ -81,6 +81,11 @@ class _Table:
         candidates = (_column(part[name], self.types) for name in wanted)
         return [c for c in candidates if c is not None]
 
+    @property
+    def payload(self) -> int:
+        """How many columns there are beside those of the service; 0 where only keys are known."""
+        return 0 if self.frame is None else len(set(self.frame.columns) - set(SYSTEM_PROPERTIES))
+
     def present(self) -> list[list[bool]]:
         """For each column that some keys lack, whether each distinct key has a value there."""
         frame = self.frame.drop(KEYS) if self.frame is not None else None
@@ -186,7 +191,9 @@ def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
     out: dict[str, tuple[float, Named]] = {}
     present = () if apart else table.present()
     whole = group_of(texts, rows)
-    for group in kinds_by_separators(texts, rows) if apart else kinds_of(texts, whole, present=present):
+    for group in (
+        kinds_by_separators(texts, rows) if apart else kinds_of(texts, whole, present=present, columns=table.payload)
+    ):
         named = _template(table, group)
         out.setdefault(str(named.key), (_says(named), named))
     return [named for _, named in sorted(out.values(), key=lambda f: (-f[0], str(f[1].key)))]

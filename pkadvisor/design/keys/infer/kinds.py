@@ -20,6 +20,8 @@ _Label = Callable[[TokenizedKey, TokenizedKey], str]
 _HEAD_CHARACTERS: Final = 40
 _NUMBER_IN_HEX: Final = re.compile("[0-9a-f]{8}|[0-9a-f]{16}")
 _HEX: Final = re.compile("[0-9a-f]+|[0-9A-F]+")
+_COLUMNS_OF_A_KIND: Final = 2
+"""Columns beside the keys from which on rows of several kinds would differ in some of them: assumed."""
 _PATTERN_ROWS: Final = 10
 """Keys from which on what they have in common is no chance: assumed."""
 
@@ -93,11 +95,13 @@ def kinds_of(
     whole: KindRows,
     depth: int = 0,
     present: Sequence[Sequence[bool]] = (),
+    columns: int = 0,
 ) -> list[KindRows]:
     """The rows told apart by whatever makes their keys cheapest to tell, again and again, or by words with which go
     columns of their own.
 
-    ``present``: for each column of the data that some rows lack, whether a row has a value there.
+    ``present``: for each column of the data that some rows lack, whether a row has a value there. ``columns``: all
+    columns of the data beside the keys.
     """
     best, least = [whole], _bits([whole])
     sides = [place for place in (0, 1) if one_identifier(texts[row][place] for row in whole.rows)]
@@ -118,13 +122,14 @@ def kinds_of(
             if any(_value_of(a, b) for a, b in permutations(groups, 2)):
                 continue
         bits = _bits(groups)
-        told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups)
+        same_columns = columns >= _COLUMNS_OF_A_KIND and not _own_columns(groups, present)
+        told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups, same_columns)
         by_word = way in _BY_WORD and "" not in parts
         if (bits < least and told_apart) or (by_word and _other_columns(groups, present)):
             best, least = groups, min(bits, least)
     if len(best) == 1:
         return best
-    return [kind for group in best for kind in kinds_of(texts, group, depth + 1, present)]
+    return [kind for group in best for kind in kinds_of(texts, group, depth + 1, present, columns)]
 
 
 def kinds_by_separators(texts: Mapping[int, tuple[TokenizedKey, TokenizedKey]], rows: Sequence[int]) -> list[KindRows]:
@@ -158,6 +163,11 @@ def _value_of(one: KindRows, other: KindRows) -> bool:
     return ends
 
 
+def _own_columns(groups: Sequence[KindRows], present: Sequence[Sequence[bool]]) -> bool:
+    """Whether some group has no value in a column in which others have some."""
+    return any(len({any(column[row] for row in g.rows) for g in groups}) > 1 for column in present)
+
+
 def _other_columns(groups: Sequence[KindRows], present: Sequence[Sequence[bool]]) -> bool:
     """Whether each group has a column in all of its rows, or in none, with which another group does otherwise."""
     shares = [[sum(column[row] for row in g.rows) / len(g.rows) for g in groups] for column in present]
@@ -178,12 +188,13 @@ def _differ(one: KindRows, other: KindRows) -> bool:
     )
 
 
-def _mixed_ids(groups: Sequence[KindRows]) -> bool:
+def _mixed_ids(groups: Sequence[KindRows], same_columns: bool) -> bool:
     """Whether only the PartitionKeys differ, and only as identifiers of several makers do: ``000123`` beside ``AX-7``.
 
     Rows are of several kinds where two of these begin with words of their own and go on, or where one is a time or a
-    Guid. Two words alone are values of one property, whatever else is among them. Groups of few rows share text by
-    chance, and are not looked at beside larger ones.
+    Guid; not where they have the ``same_columns``, as campaigns ``spring-sale-24`` and ``newsletter-3`` of one table.
+    Two words alone are values of one property, whatever else is among them. Groups of few rows share text by chance,
+    and are not looked at beside larger ones.
     """
     larger = [g for g in groups if len(g.rows) >= _PATTERN_ROWS]
     groups = larger if len(larger) > 1 else groups
@@ -195,6 +206,8 @@ def _mixed_ids(groups: Sequence[KindRows]) -> bool:
     heads = [g.cuts[0].pieces for g in groups]
     words = {pieces[0].constant for pieces in heads if pieces[0].shape is None and any(p.shape for p in pieces)}
     alone = sum(all(p.shape is None for p in pieces) for pieces in heads)
+    if same_columns:
+        return True
     return len(words) < 2 and (alone > 1 or not any(_time_or_guid(p) for pieces in heads for p in pieces))
 
 
