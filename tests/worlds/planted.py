@@ -81,7 +81,7 @@ MISTAKES = (
     Mistake(d.density_not_measured, "evidence", 13),
     Mistake(d.windows_of_any_length, "evidence", 13),
     Mistake(d.any_total_believed, "evidence", 3),
-    Mistake(d.any_log_believed, "evidence", 17),
+    Mistake(d.any_log_believed, "evidence", 12),
     Mistake(d.strangers_asked_for, "evidence", 61),
     Mistake(d.every_difference_doubted, "evidence", 8),
     Mistake(d.windows_not_told_by_rate, "evidence", 8),

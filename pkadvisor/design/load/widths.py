@@ -61,7 +61,7 @@ def widths_needed(
             continue
         reach = population.sizes(name).largest
         if identifies(name, population):
-            grown = int(population.total * horizon_factor) if grows_in_keys(workload) else 0
+            grown = int(population.total * horizon_factor) if entities_grow(workload) else 0
             reach = max(grown, max(reach, population.total) + int(inserted_per_s(workload) * coming_s))
         elif population.keys_drawn and population.surplus((*population.sampled_by, ("p", name))) == 0:
             reach = min(population.total, reach * population.total // population.rows)
@@ -81,6 +81,11 @@ def identifies(name: str, population: Population) -> bool:
 def grows_in_keys(workload: Workload) -> bool:
     """Whether the number of keys is declared to grow."""
     return workload.growth is not None and workload.growth.of is GrowthOf.NEW_KEYS
+
+
+def entities_grow(workload: Workload) -> bool:
+    """Whether the number of entities is declared to grow: that of the keys, or that of the rows of each."""
+    return workload.growth is not None and workload.growth.of is not GrowthOf.RATE
 
 
 def lifetime_s(workload: Workload) -> float:

@@ -55,9 +55,10 @@ def test_a_number_of_entities_has_room_for_all_of_them_and_a_digit_to_spare(
     assert widths_needed(orders(total), inserts(per_year / YEAR_S), 1.0)["orderId"] == digits
 
 
-def test_a_number_of_entities_has_room_for_the_keys_that_are_declared_to_come() -> None:
-    growth = Growth(2.0, of=GrowthOf.NEW_KEYS, horizon_months=4.0)
-    assert widths_needed(orders(9_000), replace(inserts(0.0), growth=growth), 16.0)["orderId"] == 7
+@pytest.mark.parametrize(("of", "digits"), [(GrowthOf.NEW_KEYS, 7), (GrowthOf.ROWS_PER_KEY, 7), (GrowthOf.RATE, 5)])
+def test_a_number_of_entities_has_room_for_those_that_are_declared_to_come(of: GrowthOf, digits: int) -> None:
+    growth = Growth(2.0, of=of, horizon_months=4.0)
+    assert widths_needed(orders(9_000), replace(inserts(0.0), growth=growth), 16.0)["orderId"] == digits
     assert widths_needed(orders(9_000), inserts(0.0), 16.0)["orderId"] == 5
 
 
