@@ -29,6 +29,7 @@ from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.design_file.declaration import check_properties
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS
+from pkadvisor.table.filters import properties
 
 
 def readings(priced: CostEstimate, bench: Bench) -> tuple[Remark, ...]:
@@ -106,6 +107,8 @@ def judge(
     current = scheme if scheme is not None else keys_as_given(section)
     if scheme is None and current is not None:
         more += _looks(section)
+    elif scheme is None and _read_by_a_design(section):
+        more.append("the profile does not say which keys are in use: give the design that it was made with (--design)")
     bench = with_shared_keys(bench, section, (scheme, *named))
     advice = advise(bench, current, named)
     checked = verified(advice, section, bench, dataset, lambda: advise(bench, current, named))
@@ -173,12 +176,18 @@ def _with_readings(advice: Advice, bench: Bench) -> Advice:
 
 
 def keys_as_given(section: Section) -> KeyScheme | None:
-    """The keys that the data carries, where no design says what they are made of."""
+    """The keys that the data carries, where no design says what they are made of; none where the logged requests were
+    read by a design that is not at hand."""
     assert section.data is not None
-    types = section.data.types
-    if "PartitionKey" not in types or "RowKey" not in types:
+    if not set(KEYS) <= set(section.data.types) or _read_by_a_design(section):
         return None
     return KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "current")
+
+
+def _read_by_a_design(section: Section) -> bool:
+    """Whether the requests of a profile name properties and no key: a design told what the keys are made of."""
+    asked = [c.filter for c in section.workload.classes if c.filter is not None] if section.workload else []
+    return bool(asked) and not any(set(KEYS) & set(properties(each)) for each in asked)
 
 
 def _looks(section: Section) -> list[str]:

@@ -220,6 +220,7 @@ def observed(
             hidden=True,
             minutes=section.workload.minutes,
             busy=section.workload.busy,
+            bursts_refused=section.workload.bursts_refused,
         )
     else:
         workload = declared or Workload(section.table, ())

@@ -338,3 +338,27 @@ def test_a_profile_is_taken_where_a_log_is_expected(tmp_path: Path, capsys: pyte
     (expected,) = result("microblog")["tables"]
     rates = {q["name"]: q["rate_per_s"] for q in expected["workload"]}
     assert {q["name"]: q["rate_per_s"] for q in table["workload"]} == rates
+
+
+def test_a_profile_without_its_design_does_not_take_whole_keys_for_those_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The design told that the keys are made of tenant and id: point reads of whole keys would look like scans."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"t{n % 9}", f"{n:04}") for n in range(600)]
+    Path("data.csv").write_text("PartitionKey,RowKey,tenant,id\n" + "".join(f"{t},{i},{t},{i}\n" for t, i in rows))
+    asked = ({"table": "Things", "op": "query", "pk": t, "rk": i, "at": n} for n, (t, i) in enumerate(rows))
+    Path("log.jsonl").write_text("".join(json.dumps(each) + "\n" for each in asked))
+    Path("design.yaml").write_text(
+        'schema: 1\ntables:\n  Things: {partition_key: "{tenant}", row_key: "{id}", properties: {id: string}}\n'
+    )
+    given = ["--log", "log.jsonl", "--design", "design.yaml"]
+    assert main(["profile", "data.csv", *given, "--out", "p.json", "-q"]) == 0
+    told = {}
+    for name, more in (("with", ["--design", "design.yaml"]), ("without", [])):
+        assert main(["analyze", "--profile", "p.json", *more, "-q", "--out", f"json={name}.json"]) == 0
+        (told[name],) = json.loads(Path(f"{name}.json").read_text())["tables"]
+    assert told["with"]["verdict"] == "keep"
+    assert told["without"]["current"] is None
+    assert told["without"]["verdict"] == "choose"
+    assert any("does not say which keys are in use" in note for note in told["without"]["notes"])
