@@ -11,7 +11,7 @@ from pkadvisor.numbers import amount
 from pkadvisor.report.html.advice import keys_of
 from pkadvisor.report.html.place import Context, Places
 from pkadvisor.report.summary.figures import read_per_returned, reads_only_what_it_returns
-from pkadvisor.report.summary.sentences import SCANS
+from pkadvisor.report.summary.scans import SCANS
 
 WASTE = 10.0
 """From so many rows read for each that is returned on, a cell is bad."""

@@ -19,6 +19,13 @@ CAUSES = {
     "the account's requests": "storage account",
 }
 """Short names of what can break, for a cell of a table."""
+KEY_SHOWN = 40
+"""Characters of a key value or a name that a sentence shows."""
+
+
+def brief(text: str) -> str:
+    """A key value or a name, cut where it is too long for a sentence."""
+    return text if len(text) <= KEY_SHOWN else f"{text[: KEY_SHOWN - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pkadvisor.documents.analysis_scheme import AnalysisScheme
 from pkadvisor.documents.score import ScoreScheme, ScoreTable
 from pkadvisor.numbers import amount, percent, plural
-from pkadvisor.report.summary.figures import queries_of, term, worst_query
-from pkadvisor.report.summary.sentences import brief, query_reads, refused_entities, sentence_of, worst_violation
+from pkadvisor.report.summary.figures import brief, queries_of, term, worst_query
+from pkadvisor.report.summary.scans import query_reads
+from pkadvisor.report.summary.sentences import refused_entities, sentence_of, worst_violation
 
 
 def score_verdict(scheme: AnalysisScheme) -> tuple[str, str]:

@@ -7,7 +7,6 @@ import re
 
 from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisGround, AnalysisLog
 from pkadvisor.documents.analysis_scheme import (
-    AnalysisClassCost,
     AnalysisFullScheme,
     AnalysisIndexRow,
     AnalysisScheme,
@@ -15,9 +14,10 @@ from pkadvisor.documents.analysis_scheme import (
 )
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
 from pkadvisor.documents.notes import MOVES, RATES_APART, REFUSED_BURST, TOO_MANY
-from pkadvisor.numbers import amount, milliseconds, percent, rate, ratio
+from pkadvisor.numbers import milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.figures import (
     CAUSES,
+    brief,
     first_break,
     queries_of,
     reads_only_what_it_returns,
@@ -26,12 +26,11 @@ from pkadvisor.report.summary.figures import (
 )
 from pkadvisor.report.summary.goals import SAME_LENGTH, lost
 from pkadvisor.report.summary.no_key import no_key_holds
+from pkadvisor.report.summary.scans import query_reads, still_scans
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, condition, ranking_of, sureness
 
 BUSIEST = "does the log hold the busiest hours?"
 NOT_PRICED = "' is left out of the cost: "
-KEY_SHOWN = 40
-"""Characters of a key value that a sentence shows: it names a partition, and nobody copies it."""
 REFUSED = 0.001
 """From this share of the attempts of a log on its 503 answers are worth a sentence."""
 WASTE = 2.0
@@ -46,7 +45,6 @@ ABSENT_SHARE = 0.5
 """Share of a query's keys that the data lacks from which rows are taken to be missing: others ask for what is gone."""
 UPDATES_CHANGE = "whether updates ("
 """How an unknown begins that asks whether updates change what the recommended keys hold."""
-SCANS = ("table scan", "partition-range scan")
 QUOTE = "'"
 NOBODY = "nothing at the peak"
 
@@ -186,7 +184,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
             ("Check", _moved(table)),
             ("Check", _stale(best) if _new_late_rows(table.current, best) else ""),
             ("Caveat", sentence_of(next((t for t in table.gives_up if t.startswith(KEYS_ALONE)), ""))),
-            ("Caveat", sentence_of(next((t for t in table.notes if NOT_PRICED in t), "")) or _scan(best)),
+            ("Caveat", sentence_of(next((t for t in table.notes if NOT_PRICED in t), "")) or still_scans(table, best)),
             ("Caveat", left_out(table.current, best)),
             ("Check", _sampled(table.data) or ("" if logged else _inserts_apart(table.grounds))),
             ("Check", BUSIEST if logged else "are the declared rates right? No log was given."),
@@ -386,14 +384,6 @@ def _stale(best: AnalysisFullScheme) -> str:
     return f"may {who} miss the newest rows? {rows} written later."
 
 
-def _scan(best: AnalysisFullScheme) -> str:
-    scans = [c for c in queries_of(best) if c.access in SCANS and not reads_only_what_it_returns(c)]
-    worst = max(scans, key=lambda c: c.rate_per_s * c.entities_read, default=None)
-    if worst is None:
-        return ""
-    return f"'{brief(worst.name)}' still scans: it {query_reads(worst)}."
-
-
 _FIXED = re.compile(r"\{[^{}]+\}")
 
 
@@ -408,21 +398,11 @@ def left_out(current: AnalysisFullScheme | None, best: AnalysisFullScheme) -> st
     return f"The current keys write {' and '.join(lost_texts)} beside values; these do not." if lost_texts else ""
 
 
-def query_reads(query: AnalysisClassCost) -> str:
-    """What a query of a scheme reads for what it returns."""
-    return f"reads {amount(query.entities_read)} rows to return {amount(query.entities_returned)}"
-
-
 def _identity(row: AnalysisIndexRow) -> tuple[str, str]:
     return row.partition_key, row.row_key
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
-
-
-def brief(text: str) -> str:
-    """A key value or a name, cut where it is too long for a sentence."""
-    return text if len(text) <= KEY_SHOWN else f"{text[: KEY_SHOWN - 1]}…"
 
 
 def _head(message: str) -> str:

@@ -12,8 +12,7 @@ from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisTable
 from pkadvisor.errors import InputError
 from pkadvisor.numbers import plural, rate
 from pkadvisor.report.summary import sentences
-from pkadvisor.report.summary.figures import Figures, FirstBreak, figures_of
-from pkadvisor.report.summary.sentences import brief
+from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures_of
 from pkadvisor.report.summary.verdicts import HEADLINES, give, table_title, verdict_of
 
 SHORT = 24

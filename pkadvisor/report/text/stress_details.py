@@ -17,7 +17,7 @@ from pkadvisor.report.stress_words import (
     engine_run,
     sampled_share,
 )
-from pkadvisor.report.summary.sentences import brief
+from pkadvisor.report.summary.figures import brief
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_keys
 from pkadvisor.report.text.text_charts import heat_lines, scale_words, sparkline
