@@ -91,8 +91,10 @@ def test_data_that_was_read_whole_is_counted() -> None:
     assert found.rival == BY_DEVICE.text
 
 
-def test_of_a_slice_nothing_is_said() -> None:
-    on = bench(table(500), 5000, sampling="slice", arrival="file_order")
+@pytest.mark.parametrize("total", [5000, 500])
+def test_of_a_slice_nothing_is_said(total: int) -> None:
+    """Also where nobody knows of how many entities: the keys that a log names are no whole table."""
+    on = bench(table(500), total, sampling="slice", arrival="file_order")
     found = confidence(on, estimate(BY_TENANT, on), estimate(BY_DEVICE, on))
     assert (found.share, found.basis) == (None, Basis.UNKNOWN)
     assert "slice" in found.note

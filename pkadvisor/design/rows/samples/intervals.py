@@ -91,10 +91,10 @@ class Units:
 def units_of(population: Population) -> Units | None:
     """What chance drew of the table; None for a slice. Of data that was read whole the fraction is 1."""
     rows = population.rows
+    if population.sampling == "slice":  # also where nobody knows of how many rows, as of the keys that a log names
+        return None
     if rows >= population.total:
         return Units(np.arange(rows, dtype=np.int64), rows, 1.0)
-    if population.sampling == "slice":
-        return None
     if population.sampling == "random-keys" and population.sampled_by:
         ids, _ = population.groups(population.sampled_by)
         present, dense = np.unique(ids[:rows], return_inverse=True)
