@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator as ops
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,7 +15,7 @@ from sortedcontainers import SortedKeyList
 
 from pkadvisor.table.edm import KEYS, EdmType, TypedValue, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, conjuncts, parse_filter, properties
-from pkadvisor.table.store import Entity, EntityKey, Property
+from pkadvisor.table.store import Entity, EntityKey, Property, Write
 
 Properties: TypeAlias = Mapping[str, Property]
 Place: TypeAlias = tuple[bytes, bytes]
@@ -46,6 +46,8 @@ class AuditedRow:
     touched: int = 0
     writing: int = 0
     overlapped: bool = False
+    applied: list[tuple[Write, str]] = field(default_factory=list)
+    """Writes under way at once that succeeded, each with the ETag that it was answered."""
 
 
 @dataclass(frozen=True, slots=True)

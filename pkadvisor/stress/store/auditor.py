@@ -106,6 +106,8 @@ class Auditor:
         for row in ticket.rows:
             row.writing -= 1
             row.overlapped = row.overlapped and row.writing > 0
+            if not row.writing:
+                row.applied.clear()
         return self.violations_total == before
 
     def audited(self, operation: Operation, outcome: Outcome) -> bool:
@@ -212,10 +214,19 @@ class Auditor:
         self._failed(writes[index], rows[index], outcome)
 
     def _applied(self, write: Write, row: AuditedRow, etag: str) -> None:
-        after = _after(write, row.possible, etag)
-        if not after and not row.overlapped and row.writing <= 1:
-            self._wrong(f"{type(write).__name__} of {row.key} succeeded, and must not")
-        self._set(row, after if row.writing <= 1 and not row.overlapped else (*row.possible, *after))
+        if row.writing <= 1 and not row.overlapped:
+            after = _after(write, row.possible, etag)
+            if not after:
+                self._wrong(f"{type(write).__name__} of {row.key} succeeded, and must not")
+            self._set(row, after)
+            return
+        # Answers of writes under way at once come in any order: one may stand on another that is not answered yet.
+        row.applied.append((write, etag))
+        possible, before = row.possible, 0
+        while len(possible) > before:
+            before = len(possible)
+            possible = _distinct((*possible, *(v for one, tag in row.applied for v in _after(one, possible, tag))))
+        self._set(row, possible)
 
     def _failed(self, write: Write, row: AuditedRow, outcome: Outcome) -> None:
         """A refusal says something of what is there; nothing has changed."""
@@ -239,9 +250,7 @@ class Auditor:
     def _set(self, row: AuditedRow, possible: Possible) -> None:
         self._changes += 1
         row.touched = self._changes
-        if len(possible) > 1:
-            possible = tuple({_identity(version): version for version in possible}.values())
-        row.possible = possible or row.possible
+        row.possible = _distinct(possible) or row.possible
 
     # ------------------------------------------------------------------------------------------ tables
 
@@ -300,6 +309,10 @@ def _after(write: Write, possible: Possible, etag: str) -> Possible:
 
 def _merged(version: Version | None, entity: Entity) -> Properties:
     return entity.properties if version is None else {**version.properties, **entity.properties}
+
+
+def _distinct(possible: Possible) -> Possible:
+    return tuple({_identity(version): version for version in possible}.values()) if len(possible) > 1 else possible
 
 
 def _identity(version: Version | None) -> Any:

@@ -226,3 +226,17 @@ def test_of_writes_under_way_at_once_any_order_may_be() -> None:
     assert auditor.audited(Get(TABLE, key), Outcome(200, entities=(one,)))
     assert auditor.audited(Get(TABLE, key), Outcome(200, entities=(two,)))
     assert not auditor.audited(Get(TABLE, key), Outcome(200, entities=(entity("a", "1", v=3),)))
+
+
+@pytest.mark.parametrize("write", [Update, Merge])
+def test_an_answer_that_comes_before_that_of_the_write_it_stands_on_is_permissible(write: type[Update | Merge]) -> None:
+    """The second write was sent with the ETag that a read of the first one's entity told."""
+    auditor, rows = Auditor(), [entity("a", "1", v=v) for v in range(3)]
+    assert auditor.audited(Insert(TABLE, rows[0]), Outcome(204, etags=("W/0",)))
+    first = auditor.begin(write(TABLE, rows[1], "W/0"))
+    second = auditor.begin(write(TABLE, rows[2], "W/1"))
+    assert auditor.end(second, Outcome(204, etags=("W/2",)))
+    assert auditor.end(first, Outcome(204, etags=("W/1",)))
+    assert auditor.audited(Get(TABLE, rows[0].key), Outcome(200, entities=(rows[2],)))
+    assert auditor.audited(write(TABLE, rows[1], "W/2"), Outcome(204, etags=("W/3",)))
+    assert not auditor.audited(Get(TABLE, rows[0].key), Outcome(200, entities=(rows[0],)))
