@@ -1,8 +1,8 @@
 """The goals that rank schemes, in their order, each with its tolerance.
 
 1. hard constraints, within 5 %            2. every latency goal met, else within 5 % of the least worst excess
-3. the head-room to plan for, where it costs at most half as many requests again
-4. requests per second, within 10 %        5. reads from several partitions, where a scheme has that head-room
+3. the room for growth to plan for, where it costs at most half as many requests again
+4. requests per second, within 10 %        5. reads from several partitions, where a scheme has that room
 6. break factor of 10, else within 5 %
 7. entities read in vain by requests that read many: at most those of one partition, else within 10 % of the fewest
 8. fewest structures, eventually consistent ones first, then fewest reads through those
@@ -158,7 +158,7 @@ def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[
     best = min(c.requests_per_s for c in left)
     left = [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)]
     yield REQUESTS, left
-    # Head-room beyond what is planned for is worth no read from several partitions.
+    # More room than is planned for is worth no read from several partitions.
     together = [spread_reads(c) for c in left if room(c) >= 1]
     left = [c for c in left if spread_reads(c) <= min(together) + SPREAD_TOLERANCE] if together else left
     yield SPREAD, left
@@ -278,17 +278,16 @@ def _reasons(estimate: CostEstimate) -> tuple[str, ...]:
 
 def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     """Whether a design in place stays: it breaks nothing at the declared load, costs no more requests than tolerated,
-    and has the head-room, or as much of it as the best.
+    and has the room for growth to plan for, or as much of it as the best.
 
-    A migration rewrites every entity, so ties and small gains never move a key. Nor does head-room beyond the growth to
-    plan for, nor growth that nobody declared where the best design buys its head-room with more requests.
+    A migration rewrites every entity, so ties and small gains never move a key. Nor does more room than is planned for,
+    nor growth that nobody declared where the best design buys its room with more requests.
     """
     if missed(now) or any(r.code in ("unpadded", "ambiguous") for r in now.remarks):
         return False
     cheap = now.requests_per_s <= best.requests_per_s * (1 + REQUESTS_TOLERANCE)
     lean = now.entities_per_s <= best.entities_per_s * 2 or now.break_factor >= BREAK_ENOUGH * 10
-    planned = BREAK_LEAST * now.horizon_factor
-    lasting = now.break_factor >= min(BREAK_ENOUGH, planned, best.break_factor * (1 - BREAK_TOLERANCE))
+    lasting = now.break_factor >= min(BREAK_ENOUGH, now.room_factor, best.break_factor * (1 - BREAK_TOLERANCE))
     cheaper = now.requests_per_s * (1 + REQUESTS_TOLERANCE) < best.requests_per_s
     lasting = lasting or (cheaper and now.break_factor >= BREAK_LEAST)
     return cheap and lean and lasting

@@ -310,7 +310,7 @@ class CostEstimate:
     latency_excess: float = 0.0
     """The worst p99 of a class that is not analytic, in times of its goal; up to 1 every goal is met."""
     room_factor: float = ROOM_UNDECLARED
-    """The break factor that is the head-room to plan for."""
+    """The break factor that is the room for growth to plan for."""
     open_ended: int = 0
     """Keys whose partitions nothing bounds while entities are inserted; one partition for all entities counts twice."""
 
@@ -432,7 +432,7 @@ class Bench:
 
     @property
     def room_factor(self) -> float:
-        """The break factor that is the head-room to plan for: 80 % of a target after the growth that is declared, else
+        """The break factor that is the room for growth to plan for: 80 % of a target after the declared growth, else
         twice the load of today (assumed)."""
         return BREAK_LEAST * self.horizon_factor if self.workload.growth else ROOM_UNDECLARED
 

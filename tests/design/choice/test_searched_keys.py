@@ -264,7 +264,7 @@ def test_room_beyond_the_growth_is_not_bought_with_a_rewrite_nor_that_for_assume
     """Ten buckets read six times the requests, and bear five times today's load; three times is to be planned for."""
 
     def priced(requests_per_s: float, factor: float) -> CostEstimate:
-        known = {"violations": (), "remarks": (), "entities_per_s": 5.0, "horizon_factor": 3.0}
+        known = {"violations": (), "remarks": (), "entities_per_s": 5.0, "room_factor": 3.75}
         return cast(CostEstimate, SimpleNamespace(requests_per_s=requests_per_s, break_factor=factor, **known))
 
     assert good_enough(priced(1.0, break_factor), priced(requests_of_best, 5.2)) is stays

@@ -414,3 +414,17 @@ def test_rates_may_be_a_rate_of_the_busiest_minute() -> None:
     insert = replace(query("place", None, operation=Operation.INSERT), rate=Rate(1.0, 50.0, 6.0))
     found = estimate(KeyScheme(MAIN), bench_of(population_of(table(), TYPES), insert))
     assert (value(found, "requests"), value(found, "requests at peak")) == (1, 6)
+
+
+def test_a_set_is_as_large_as_the_requests_that_write_it() -> None:
+    """A tenant has 25 entities, of which 20 fit; a request that places two of them writes no more."""
+    day = Transaction("tenant's", ("place",), ("tenant",), required=True)
+    found = bench_of(population_of(table(), TYPES), *classes(), transactions=(day,))
+    found = replace(found, property_bytes=200_000.0)
+    assert [v.code for v in estimate(KeyScheme(MAIN), found).violations] == ["transaction-too-large"]
+    two = [replace(c, entities_per_request=2) if c.name == "place" else c for c in found.workload.classes]
+    workload = replace(found.workload, classes=tuple(two), transactions=(day.of_requests(two),))
+    placed = estimate(KeyScheme(MAIN), replace(found, workload=workload))
+    assert not placed.violations
+    (outcome,) = placed.transactions
+    assert (outcome.mean_entities, outcome.too_large) == (2, 0)

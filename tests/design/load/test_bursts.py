@@ -20,6 +20,8 @@ from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.profile.profile_json import workload_document, workload_of
 from pkadvisor.progress import SilentProgress
+from pkadvisor.stress.experiment.designs import tables_of
+from pkadvisor.stress.experiment.request import StressRequest
 from tests.tiers import sizes
 
 START = 1_767_225_600
@@ -235,3 +237,15 @@ def test_a_profile_holds_that_bursts_were_refused(tmp_path: Path) -> None:
     bench = refused_bench(tmp_path, with_burst(BURSTS["one key"]), lambda _, second: second == 60)
     stored = msgspec.json.decode(msgspec.json.encode(workload_document(bench.workload)), type=ProfileWorkload)
     assert workload_of("t", stored).bursts_refused
+
+
+def test_stress_runs_no_bursts_and_says_so(tmp_path: Path) -> None:
+    """What it predicts is of the load that it runs; why analyze refuses the keys stays."""
+    refused_bench(tmp_path, with_burst(BURSTS["one key"]), lambda number, second: second == 60 and number % 10 == 0)
+    reading = AnalyzeRequest(data=(str(tmp_path / "t.csv"),), logs=(str(tmp_path / "t.jsonl"),), tables=("t",))
+    (table,) = tables_of(StressRequest(reading), default_limits(), SilentProgress())
+    assert any("bursts within a second" in told for told in table.left_out)
+    for design in table.designs:
+        assert design.estimate.hot is not None
+        assert design.estimate.hot.entities_per_s < 100
+        assert {"hot-entity"} == {violation.code for violation in design.refused}
