@@ -76,6 +76,8 @@ def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
                 moment = part.decode(shown, context)
                 if part.to_the_second:
                     periods[part.properties[0]] = moment
+            elif isinstance(part, TimeOfDay) and shown != MISSING:
+                part.clock_of(shown)  # nor is one that is no time of day
             elif part.decodes and len(part.properties) == 1:
                 value = part.decode(shown, context)
                 first = values.setdefault(part.properties[0], value)

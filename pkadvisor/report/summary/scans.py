@@ -19,11 +19,14 @@ def still_scans(table: AnalysisTable, best: AnalysisFullScheme) -> str:
     if worst is None:
         return ""
     text = f"'{brief(worst.name)}' still scans: it {query_reads(worst)}"
-    spares = next((s for s in table.alternatives if _spares(s, worst)), None) if table.ranking_says == "keep" else None
-    if spares is None or _requests(spares) <= _requests(best):
+    if table.ranking_says != "keep":
         return f"{text}."
-    more = percent(_requests(spares) / _requests(best) - 1)
-    return f"{text}; an index row spares that for {more} more requests (scheme:{spares.rank})."
+    for scheme in table.alternatives:
+        row = _sparing_row(scheme, best, worst)
+        if row and _requests(scheme) > _requests(best):
+            more = percent(_requests(scheme) / _requests(best) - 1)
+            return f"{text}; an index row {row} spares that for {more} more requests."
+    return f"{text}."
 
 
 def _scans(query: AnalysisClassCost) -> bool:
@@ -32,10 +35,15 @@ def _scans(query: AnalysisClassCost) -> bool:
     return query.access in SCANS or (query.access == "partition scan" and in_vain >= MANY_ROWS)
 
 
-def _spares(scheme: AnalysisScheme, query: AnalysisClassCost) -> bool:
-    """Whether an index row of a scheme serves a query with the rows that it returns."""
+def _sparing_row(scheme: AnalysisScheme, best: AnalysisScheme, query: AnalysisClassCost) -> str:
+    """The RowKey of the row by which a scheme with index rows serves a query with what it returns, and its PartitionKey
+    where that is not the one of the ``best`` keys; empty where there is none."""
     served = next((c for c in queries_of(scheme) if c.name == query.name), None)
-    return served is not None and bool(scheme.index_rows) and reads_only_what_it_returns(served)
+    if served is None or not scheme.index_rows or not reads_only_what_it_returns(served):
+        return ""
+    rows = [(scheme.partition_key, scheme.row_key), *((row.partition_key, row.row_key) for row in scheme.index_rows)]
+    partition, row = rows[0 if served.via == "main" else int(served.via.removeprefix("index row "))]
+    return row if partition == best.partition_key else f"{partition} | {row}"
 
 
 def query_reads(query: AnalysisClassCost) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_prefix
+from pkadvisor.design.keys.keyreader import decode_clocks, decode_key, decode_part, decode_periods, decode_prefix
 from pkadvisor.design.keys.scheme import encode
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import (
@@ -285,3 +285,34 @@ def test_a_range_that_ends_within_a_part_bounds_it(
     template: str, low: str, high: str, expected: dict[str, object]
 ) -> None:
     assert decode_range(parse_template(template), low, high, RANGED_TYPES) == expected
+
+
+@pytest.mark.parametrize("text", ["0700", "070", "07000000000", "07-00", "a", ""])
+def test_a_text_that_is_no_time_of_day_is_none_of_its_template(text: str) -> None:
+    parts = parse_template("{time_of_day(at,4)}")
+    assert decode_key(parts, text, {"at": EdmType.DATETIME}) is None
+    assert decode_key(parse_template("{time_of_day(at,4)}_{id}"), f"{text}_x", {"at": EdmType.DATETIME}) is None
+
+
+def test_a_whole_time_of_day_is_told() -> None:
+    parts = parse_template("{time_of_day(at,0)}_{id}")
+    types = {"at": EdmType.DATETIME, "id": EdmType.STRING}
+    assert decode_key(parts, "070159_x", types) == {"id": "x"}
+    assert decode_clocks(parts, "070159_x", types) == {"at": timedelta(hours=7, minutes=1, seconds=59)}
+
+
+TIMES = ("{time(at,'yyyyMMdd')}", "{time(at,'yyyyMMddHHmmss')}", "{ticks(at)}", "{reverse_ticks(at)}")
+
+
+@settings(max_examples=examples(200))
+@given(
+    st.sampled_from(TIMES),
+    st.integers(0, 7),
+    st.text("0123456789-T:~", max_size=24),
+    st.text("0123456789~", max_size=14),
+)
+def test_no_text_of_a_log_stops_the_reading_of_times(day: str, digits: int, first: str, second: str) -> None:
+    parts, types = parse_template(f"{day}_{{time_of_day(at,{digits})}}"), {"at": EdmType.DATETIME}
+    if decode_key(parts, f"{first}_{second}", types) is not None:
+        decode_periods(parts, f"{first}_{second}", types)
+        decode_clocks(parts, f"{first}_{second}", types)
