@@ -12,6 +12,7 @@ from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.rows.decode import NOT_FOUND
 from pkadvisor.design.rows.logged.requests import LoggedRequest, reader_of
 from pkadvisor.lazy import np, pl
+from pkadvisor.numbers import amount
 from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.table.edm import KEYS, EdmType
 
@@ -210,7 +211,7 @@ def _changes(table: DraftTable) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class ArrivalGrowth:
     """How the arrivals of the whole months grow: the factor of a month, and entities a day in the first and last one.
 
     ``steady``: the factor is within GROWTH_ERRORS standard errors of one.
@@ -223,10 +224,10 @@ class Growth:
     @property
     def basis(self) -> str:
         (first, before), (last, after) = self.ends
-        return f"{before:,.3g} entities a day in {first}, {after:,.3g} in {last}"
+        return f"{amount(before)} entities a day in {first}, {amount(after)} in {last}"
 
 
-def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> Growth | None:
+def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> ArrivalGrowth | None:
     """What arrivals say of growth; None where they span too little, or where the time of the last change is all there
     is and entities are changed.
 
@@ -244,10 +245,11 @@ def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> Gro
         return None
     months = frame.select(m=pl.col(name).dt.truncate("1mo")).drop_nulls().group_by("m").len().sort("m")
     whole = months.slice(1, max(0, months.height - 2))  # the first and the last month may be cut
-    if whole.height < GROWTH_MONTHS or int(whole["len"].sum()) < GROWTH_ROWS:
+    starts, counts = whole.to_series(0), whole.to_series(1).to_numpy()
+    if whole.height < GROWTH_MONTHS or int(counts.sum()) < GROWTH_ROWS:
         return None
-    counts, days = whole["len"].to_numpy(), whole["m"].dt.month_end().dt.day().to_numpy()
-    at = (whole["m"].dt.year() * 12 + whole["m"].dt.month()).to_numpy()
+    days = starts.dt.month_end().dt.day().to_numpy()
+    at = (starts.dt.year() * 12 + starts.dt.month()).to_numpy()
     at = at - at.mean()
     logs = np.log(counts / days)
     slope = float((at * logs).sum() / (at**2).sum())
@@ -255,6 +257,6 @@ def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> Gro
     variance = max(float((residuals**2).sum()) / (whole.height - 2), float((1 / counts).mean()))
     error = (variance / float((at**2).sum())) ** 0.5
     a_day = counts / days * (data.rows / frame.height)
-    first, last = whole["m"][0].strftime("%Y-%m"), whole["m"][-1].strftime("%Y-%m")
+    first, last = starts[0].strftime("%Y-%m"), starts[-1].strftime("%Y-%m")
     ends = (first, float(a_day[0])), (last, float(a_day[-1]))
-    return Growth(float(np.exp(slope)), abs(slope) < GROWTH_ERRORS * error, ends)
+    return ArrivalGrowth(float(np.exp(slope)), abs(slope) < GROWTH_ERRORS * error, ends)

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Final
 
 from pkadvisor.design.draft.assign import Drafted
-from pkadvisor.design.draft.facts import Arrival, Growth, Sampled, arrival, growth, sampled
+from pkadvisor.design.draft.facts import Arrival, ArrivalGrowth, Sampled, arrival, growth, sampled
 from pkadvisor.design.draft.guesses import likely_filter, likely_keys, shown
 from pkadvisor.design.draft.tables import DraftKind, DraftTable
 from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query, rate_of
@@ -296,7 +296,7 @@ STEEP: Final = 25.0
 """Per cent a month, 15 times a year, from which on a measured growth is that of a table that is being filled."""
 
 
-def _growth(measured: Growth | None) -> list[str]:
+def _growth(measured: ArrivalGrowth | None) -> list[str]:
     if measured is None:
         return _line(
             4, "# growth: {rate: 8 %/month, of: new_keys}", "not measured; without it a factor of 3 is assumed"
