@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.keys.conditions import Conditions, Range, conditions
+from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.key_terms import (
     NOTHING_KNOWN,
     KeyTerm,
@@ -434,6 +434,3 @@ def _divided(
 def properties_of(filter_: Filter) -> tuple[str, ...]:
     """The properties of a filter."""
     return properties(filter_)
-
-
-__all__ = ["Conditions", "Range", "conditions", "plan"]
