@@ -146,4 +146,4 @@ def _unit(atom: Atom) -> tuple[str, ...]:
     unit = function_of(atom).clock_unit if atom[0] == "f" else ""
     if not unit:
         return ("year",)  # a bucket of a time tells nothing beyond the time itself
-    return (unit,) if SLOT_S[unit] >= SLOT_S["millisecond"] else ()
+    return (unit,) if SLOT_S[unit] >= 1e-3 else ()
