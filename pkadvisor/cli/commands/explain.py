@@ -15,8 +15,9 @@ from pkadvisor.cli.commands.rules import show_rule
 from pkadvisor.cli.completions import target_words
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import redact_result, show_page, write_bytes
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
-from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, option, unfold
 from pkadvisor.documents.explanation import Explanation
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.progress import Progress

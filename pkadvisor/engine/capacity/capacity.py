@@ -45,8 +45,6 @@ from pkadvisor.engine.capacity.service_times import Kind, ServiceTimes
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.limits import Limits
 
-__all__ = ["Bound", "Capacity", "Enforcement", "Kind", "Place", "RequestTally", "ServedRequest", "Ticket", "Work"]
-
 KIB = 1024
 _FORGET_AT_ONCE = 2
 

@@ -16,18 +16,6 @@ from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Basis, BusyRequests
 from pkadvisor.table.filters import Filter
 
-__all__ = [
-    "ClassTraffic",
-    "Clock",
-    "Groups",
-    "HeavyKeys",
-    "LogWindow",
-    "Op",
-    "TableTraffic",
-    "Traffic",
-    "scaled_up",
-]
-
 MAX_BAD_LINES: Final = 0.01
 REFUSED_SHARE: Final = 0.01
 """Refused attempts of a table, of all its attempts, from which on it matters when they were refused."""

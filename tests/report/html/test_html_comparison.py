@@ -14,7 +14,8 @@ import pytest
 from pkadvisor.documents.comparison import ComparisonDocument
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.html.comparison_sections import changed, measures, method, queries, reproduce, verdict
-from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.report.html.page import render_html
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.resources import resource
 from pkadvisor.usecases.compare import compare_designs

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.errors import InputError
-from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.report.html.page import render_html
 from pkadvisor.report.html.place import Missing, Places
 from pkadvisor.report.html.review_changes import changes
 from pkadvisor.report.html.review_sections import findings, form_of, method, reproduce, rules, verdict

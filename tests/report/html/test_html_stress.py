@@ -12,7 +12,8 @@ from msgspec import convert
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.documents.stress import StressDocument, StressTable
 from pkadvisor.documents.stress_run import StressRun
-from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.report.html.page import render_html
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.stress_method import command
 from pkadvisor.report.html.stress_pictures import distinct, events, heat, heat_finding, marks_of, over_time, per_mille
