@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_table import AnalysisDesign, AnalysisHeatMap, AnalysisTable
-from pkadvisor.numbers import lasting, ratio
+from pkadvisor.numbers import amount, lasting, ratio
 from pkadvisor.report.charts import heat_map
 from pkadvisor.report.html.place import Context, Missing, Places
 
@@ -42,7 +42,7 @@ def _span(node: AnalysisHeatMap) -> str:
 
 def _long(node: AnalysisHeatMap) -> str:
     seconds = node.step_s * node.columns
-    return lasting(seconds) if seconds < 172_800 else f"{seconds / 86_400:.3g} days"
+    return lasting(seconds) if seconds < 172_800 else f"{amount(seconds / 86_400)} days"
 
 
 def _chart(node: AnalysisHeatMap, design: AnalysisDesign, places: Places) -> Markup:
