@@ -90,9 +90,12 @@ class Advice:
         return (*self.ranking, *(c for c in self.priced if c.scheme.text not in known))
 
 
-def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
-    """Search the candidates and choose; ``extra`` schemes take part in the ranking (named by a user)."""
-    ground = KeyGround(bench, separator_for(bench), in_use(current, bench))
+def advise(
+    bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = (), separator: str | None = None
+) -> Advice:
+    """Search the candidates and choose; ``extra`` schemes take part in the ranking (named by a user). ``separator``
+    stands between the parts of keys: the one for this bench where None."""
+    ground = KeyGround(bench, separator or separator_for(bench), in_use(current, bench))
     pool: dict[str, CostEstimate] = {}
 
     def add(scheme: KeyScheme) -> CostEstimate:

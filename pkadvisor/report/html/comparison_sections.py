@@ -222,7 +222,7 @@ def _rate(entry: ComparisonDifference, side: str, places: Places) -> Cell:
 
 def reproduce(document: ComparisonDocument, places: Places) -> Context:
     """The command, the version, and the files by their content."""
-    tool, files = document.tool, document.files
+    files = document.files
     parts = ["advisor", "compare", document.old, document.new]
     if document.workload:
         named = {role: [f.name for f in files if f.role == role] for role in ("data", "log", "profile")}
@@ -230,7 +230,5 @@ def reproduce(document: ComparisonDocument, places: Places) -> Context:
         parts += [piece for role in ("log", "profile") for name in named[role] for piece in (f"--{role}", name)]
     return {
         "command": shlex.join(parts),
-        "version": f"{tool.name} {tool.version}",
-        "schema": document.schema_version,
         "files": files_table(files, places) if files else None,
     }

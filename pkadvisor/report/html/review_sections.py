@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from pkadvisor.documents.review import ReviewDocument, ReviewError, ReviewFinding
+from pkadvisor.documents.review import ReviewDocument, ReviewFinding
 from pkadvisor.numbers import plural
 from pkadvisor.report import review_words
 from pkadvisor.report.escapes import clean
@@ -71,7 +71,7 @@ def verdict(document: ReviewDocument, places: Places) -> Context:
             for label, member, tile_mood in tiles
         ],
         "stopping": [_headline(name, f) for name, f in review_words.open_findings(document) if f.gating],
-        "unreadable": [_unreadable(name, error) for name, error in review_words.reading_errors(document)],
+        "unreadable": review_words.reading_errors(document),
         "designs": _designs(document),
         "rests_on": _rests_on(document),
         "removed": review_words.removed(document),
@@ -90,15 +90,6 @@ def _headline(name: str, finding: ReviewFinding) -> dict[str, str]:
 def place_of(name: str, finding: ReviewFinding) -> str:
     """``design.yaml:12:5``."""
     return f"{name}:{finding.place.line}:{finding.place.column}"
-
-
-def _unreadable(design: str, error: ReviewError) -> dict[str, str]:
-    where = f"{error.where}: " if error.where else ""
-    return {
-        "design": design,
-        "what": f"{where}{error.what}",
-        "fix": error.fix,
-    }
 
 
 def _rests_on(document: ReviewDocument) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -256,28 +247,7 @@ def rules(document: ReviewDocument, places: Places) -> Context:
     pages = [rule for rule in document.rules if rule.id in ids]
     if not pages:
         return Missing("No rule was broken.")
-    return {
-        "rules": [
-            {
-                "id": rule.id,
-                "name": rule.name,
-                "title": rule.title,
-                "why": " ".join(rule.why.split()),
-                "bad": _lines(rule.bad),
-                "good": _lines(rule.good),
-                "fix": rule.fix,
-                "links": [
-                    (link.title, link.url) for link in rule.links if link.url.startswith(("https://", "http://"))
-                ],
-            }
-            for rule in pages
-        ]
-    }
-
-
-def _lines(text: str) -> list[str]:
-    """An example of a rule, line by line."""
-    return [line for line in text.split("\n") if line.strip()]
+    return {"rules": pages}
 
 
 # -- method ------------------------------------------------------------------------------------------------------------
@@ -299,10 +269,7 @@ def method(document: ReviewDocument, places: Places) -> Context:
         for design, entry in entries
         if entry.undecided
     ]
-    gate = document.gate
     return {
-        "fail_on": gate.fail_on,
-        "new_only": gate.new_only,
         "asked": plural(len(asked), "rule"),
         "of": plural(len(document.rules), "rule"),
         "designs": plural(len(document.designs), "design"),
@@ -313,7 +280,6 @@ def method(document: ReviewDocument, places: Places) -> Context:
             undecided,
             numeric=(3,),
         ),
-        "redacted": document.redacted,
     }
 
 
@@ -324,11 +290,8 @@ def reproduce(document: ReviewDocument, places: Places) -> Context:
     against = list(dict.fromkeys(d.diff.against for d in document.designs if d.diff))
     parts += ["--fail-on", gate.fail_on] if gate.fail_on != "error" else []
     parts += ["--new-only"] if gate.new_only else []
-    tool = document.tool
     return {
         "command": shlex.join(parts),
         "against": against,
         "data": any(t.has_data for design in document.designs for t in design.tables),
-        "version": f"{tool.name} {tool.version}",
-        "schema": document.schema_version,
     }

@@ -13,7 +13,7 @@ from pkadvisor.documents.stress import (
     StressResidual,
     StressTable,
 )
-from pkadvisor.documents.stress_run import StressAudit, StressBreak, StressLimit, StressLoad, StressPartitionTest
+from pkadvisor.documents.stress_run import StressAudit, StressBreak, StressLoad
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.place import Context, Figure, Missing, Places
 from pkadvisor.report.html.tables import Cell, Table, code, figure, mark, table, together, words
@@ -70,7 +70,9 @@ def _predicted(design: StressDesign, places: Places) -> dict[str, Any]:
             numeric=(2, 3, 4),
             sorts=True,
         ),
-        "audit": _audit(node.audit, places) if node.audit else None,
+        "audit": node.audit,
+        "engine": _audit(node.audit, places) if node.audit else None,
+        "engine_shares": ENGINE_SHARES,
     }
 
 
@@ -88,7 +90,7 @@ def _in(measure: StressLoad | StressResidual, member: str, places: Places) -> Fi
     return places.figure(measure, member, "percent" if share else "amount")
 
 
-def _audit(audit: StressAudit, places: Places) -> dict[str, Any]:
+def _audit(audit: StressAudit, places: Places) -> Table:
     """What the embedded engine answered, with real rows, and what came of it beside the same requests without rows."""
     ways = [("embedded engine", audit.engine)]
     if audit.without_rows:
@@ -99,21 +101,7 @@ def _audit(audit: StressAudit, places: Places) -> dict[str, Any]:
     )  # fmt: skip
     rows = [(words(name), *(figure(places.figure(of_way, key, kind)) for key, kind in kinds)) for name, of_way in ways]
     heads = ("Way to run", "Throttled attempts", "Lost requests", "p50", "p99", "Ranges at the end")
-    return {
-        "shares": ENGINE_SHARES,
-        "figures": table("The same requests, with rows and without", heads, rows, numeric=(1, 2, 3, 4, 5)),
-        "rows": places.figure(audit, "rows", "whole"),
-        "part": None
-        if audit.rows == audit.table_rows
-        else {
-            "of": places.figure(audit, "table_rows", "whole"),
-            "share": places.figure(audit, "load_share", "percent"),
-        },
-        "requests": places.figure(audit, "requests", "whole"),
-        "operations": places.figure(audit, "operations", "whole"),
-        "violations": places.figure(audit, "violations", "whole") if audit.violations else None,
-        "examples": audit.examples,
-    }
+    return table("The same requests, with rows and without", heads, rows, numeric=(1, 2, 3, 4, 5))
 
 
 # -- when it breaks ----------------------------------------------------------------------------------------------------
@@ -149,8 +137,8 @@ def _breaks(design: StressDesign, places: Places) -> dict[str, Any]:
         "label": label,
         "breaks": table(f"Limits in the order in which they are reached: {label}", heads, rows, numeric=(1, 2, 4, 5)),
         "proofs": [_proof(proof) for proof in design.prediction.breaks],
-        "limit": _limit(design.limit, places) if design.limit else None,
-        "partition_test": _partition_test(design.partition_test, places) if design.partition_test else None,
+        "limit": design.limit,
+        "partition_test": design.partition_test,
     }
 
 
@@ -159,26 +147,6 @@ def _proof(proof: StressBreak) -> tuple[str, str, str]:
     if proof.holds is None:
         return proof.sentence, "not proved by a run", "warn"
     return proof.sentence, *(("proved", "good") if proof.holds else ("does not hold", "bad"))
-
-
-def _limit(limit: StressLimit, places: Places) -> dict[str, Any]:
-    return {
-        "factor": places.figure(limit, "factor", "ratio"),
-        "rate": places.figure(limit, "requests_per_s", "rate"),
-        "binds": limit.binds,
-    }
-
-
-def _partition_test(test: StressPartitionTest, places: Places) -> dict[str, Any]:
-    return {
-        "key": test.partition_key,
-        "offered": places.figure(test, "offered_entities_per_s"),
-        "accepted": places.figure(test, "accepted_entities_per_s"),
-        "target": places.figure(test, "target_entities_per_s"),
-        "share": places.figure(test, "throttled_share", "percent"),
-        "verdict": test.verdict,
-        "passes": test.passes,
-    }
 
 
 # -- a real endpoint ---------------------------------------------------------------------------------------------------
@@ -193,25 +161,12 @@ def endpoint(document: StressDocument, node: StressTable, places: Places) -> Con
 
 
 def _measured(label: str, one: StressMeasured, places: Places) -> dict[str, Any]:
-    run, audit = one.run, one.audit
     return {
         "label": label,
-        "host": one.host,
-        "date": one.date,
-        "rows": places.figure(one, "rows", "whole"),
-        "requests": places.figure(run, "requests", "whole"),
-        "transactions": places.figure(one, "transactions", "whole"),
-        "cost": places.known(one, "cost_usd"),
-        "throttled": places.figure(run, "throttled_share", "percent"),
-        "p50": places.figure(run, "latency_ms_p50", "latency"),
-        "p99": places.figure(run, "latency_ms_p99", "latency"),
+        "one": one,
         "warnings": _warnings(one),
-        "audited": places.figure(audit, "operations", "whole"),
-        "violations": places.figure(audit, "violations", "whole") if audit.violations else None,
-        "examples": audit.examples,
         "residuals": _residuals(label, one.residuals, places),
         "calibration": _calibration(label, one.calibration.found, places),
-        "left_out": [(each.name, each.why) for each in one.calibration.left_out],
     }
 
 
