@@ -249,11 +249,13 @@ def _order_of_keys(
     fixed = {name for name, way in shape_of(filter_) if way == "eq"}
     if not set(part_properties(key.partition)) <= fixed:
         return ()
-    part = next((part for part in variable(key.row) if not set(part.properties) <= fixed), None)
+    parts = list(variable(key.row))
+    place = next((n for n, part in enumerate(parts) if not set(part.properties) <= fixed), len(parts))
+    part = parts[place] if place < len(parts) else None
     name = part.properties[0] if part is not None else ""
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
     edm = types.get(name, EdmType.STRING)
-    of_state = bool(fixed - set(key.properties))
+    of_state = bool(fixed - set(part_properties((*key.partition, *parts[:place]))))
     meant = edm.numeric or (edm is EdmType.DATETIME and (way < 0 or of_state or (name, "range") in shape_of(filter_)))
     return (OrderBy(name, descending=way < 0),) if way and meant else ()
 

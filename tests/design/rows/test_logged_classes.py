@@ -268,6 +268,16 @@ def test_the_first_rows_from_a_time_on_are_the_next_ones(tmp_path: Path) -> None
     assert asked.order_by == (OrderBy("at"),)
 
 
+@pytest.mark.parametrize(("row_key", "order"), [("{ticks(at)}_{name}", (OrderBy("at"),)), ("{name}_{ticks(at)}", ())])
+def test_the_first_rows_of_a_name_are_the_oldest_where_the_time_leads(
+    row_key: str, order: tuple[OrderBy, ...], tmp_path: Path
+) -> None:
+    """A lane polls what waits longest; that the rows of one name lie by time may mean nothing."""
+    of_name = {"filter": "PartitionKey eq 'a' and name eq 'n7'", "top": 5}
+    (asked,) = under(tmp_path, row_key, of_name).workload.classes
+    assert asked.order_by == order
+
+
 @pytest.mark.parametrize(("low", "high", "values"), [("MSG_", "MSG`", None), ("M", "N", {}), ("META", "METB", {})])
 def test_a_constant_key_lies_in_a_range_or_not(low: str, high: str, values: dict[str, object] | None) -> None:
     assert decode_range(parse_template("META"), low, high, {}) == values
