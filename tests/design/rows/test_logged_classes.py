@@ -281,3 +281,14 @@ def test_the_first_rows_of_a_name_are_the_oldest_where_the_time_leads(
 @pytest.mark.parametrize(("low", "high", "values"), [("MSG_", "MSG`", None), ("M", "N", {}), ("META", "METB", {})])
 def test_a_constant_key_lies_in_a_range_or_not(low: str, high: str, values: dict[str, object] | None) -> None:
     assert decode_range(parse_template("META"), low, high, {}) == values
+
+
+@pytest.mark.parametrize(("conflicts", "taken"), [(0, False), (1, False), (30, True)])
+def test_updates_that_got_412_are_read_modify_writes(conflicts: int, taken: bool, tmp_path: Path) -> None:
+    """One conflict in 200 may be a client that was started twice."""
+    codes = [412] * conflicts + [204] * (200 - conflicts)
+    puts: list[dict[str, object]] = [{"op": "update", "pk": "a", "rk": "n7", "status": code} for code in codes]
+    seen = under(tmp_path, "{name}", *puts)
+    (update,) = seen.workload.classes
+    assert update.read_modify_write is taken
+    assert any("15 % of its attempts got 412" in note for note in seen.notes) is taken
