@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 
-from pkadvisor.documents.comparison import ComparisonFile
-from pkadvisor.documents.stress import StressDocument, StressFile, StressLimits
+from pkadvisor.documents.stress import StressDocument, StressLimits
 from pkadvisor.report.html.place import Context, Places
 from pkadvisor.report.html.tables import Table, code, figure, table, words
 from pkadvisor.report.stress_words import named_inputs, options_of
@@ -54,23 +52,9 @@ def reproduce(document: StressDocument, places: Places) -> Context:
     inputs = document.inputs
     return {
         "command": command(document),
-        "files": files_table(inputs.files, places) if inputs.files else None,
+        "files": inputs.files,
         "real": any(d.measured for t in document.tables for d in t.designs),
     }
-
-
-def files_table(files: Sequence[StressFile | ComparisonFile], places: Places) -> Table:
-    """Files by name, size and digest."""
-    rows = [
-        (
-            code(entry.name),
-            words(entry.role),
-            figure(places.figure(entry, "bytes", "whole")),
-            code(entry.xxh3),
-        )
-        for entry in files
-    ]
-    return table("Files that were read", ("File", "Role", "Bytes", "XXH3-128"), rows, numeric=(2,))
 
 
 def command(document: StressDocument) -> str:
