@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from pkadvisor.documents.stress import StressDocument, StressLimits
+from pkadvisor.documents.stress import StressDocument
 from pkadvisor.report.html.place import Context, Places
-from pkadvisor.report.html.tables import Table, code, figure, table, words
 from pkadvisor.report.stress_words import named_inputs, options_of
 from pkadvisor.report.summary.verdicts import table_title
 
@@ -28,23 +27,8 @@ def method(document: StressDocument, places: Places) -> Context:
         "enforcement": ENFORCED[document.settings.enforcement],
         "states": STATES,
         "notes": [(table_title(t), t.notes) for t in document.tables if t.notes],
-        "limits": limits_table(document.limits, places),
         "assumed": sum(1 for entry in document.limits.values if entry.basis == "assumed"),
     }
-
-
-def limits_table(limits: StressLimits, places: Places) -> Table:
-    """Every number of the store, with where it comes from."""
-    rows = [
-        (
-            code(entry.name),
-            figure(places.figure(entry, "value")),
-            words(entry.unit),
-            words(entry.basis),
-        )
-        for entry in limits.values
-    ]
-    return table("Numbers of the store", ("Name", "Value", "Unit", "Basis"), rows, numeric=(1,), sorts=True)
 
 
 def reproduce(document: StressDocument, places: Places) -> Context:
