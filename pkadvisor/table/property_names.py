@@ -26,6 +26,18 @@ def is_property_name(name: str) -> bool:
     return all(unicodedata.category(character) in _GOES_ON for character in name)
 
 
+def as_property_name(name: str) -> str:
+    """A name that follows the rules, with ``_`` for what no property name holds: ``Cost_Total`` for ``Cost Total $``.
+
+    Dots stay, as in ``PM2.5`` and between the names of nested properties.
+    """
+    if is_property_name(name):
+        return name
+    spaced = "".join(c if c == "." or unicodedata.category(c) in _GOES_ON else " " for c in name)
+    out = "_".join(spaced.split()) or "_"
+    return out if is_property_name(out[0]) else f"_{out}"
+
+
 def may_have_marks(text: str) -> bool:
     """Whether a text holds anything that is neither ASCII nor a letter or digit: else no mark is in it."""
     return not text.isascii() and _ODD.search(text) is not None

@@ -32,6 +32,8 @@ from pkadvisor.observe.data.sniff import FORMATS, source_of
 from pkadvisor.observe.data.streams import EmptyFileError, locate, spool_stdin
 from pkadvisor.table.edm import KEYS, EdmType
 
+RENAMED_SHOWN: Final = 4
+"""Columns of names that no property may have that a note names."""
 BATCH_ROWS: Final = 131_072
 BATCH_VALUES: Final = 1 << 25
 """Values in a batch, missing ones too; 256 columns may have all rows."""
@@ -406,6 +408,10 @@ def _judge(source: DataFile, tally: Tally, max_bad_share: float, notes: dict[str
         ] = None
     if tally.surrogates:
         notes[f"{source.where}: {tally.surrogates:,} lone surrogates written as \\udxxx escapes"] = None
+    if tally.renamed:
+        shown = [f"{name} as {new}" for name, new in list(tally.renamed.items())[:RENAMED_SHOWN]]
+        more = f" and {len(tally.renamed) - len(shown):,} more" if len(tally.renamed) > len(shown) else ""
+        notes[f"{source.where}: property names hold letters, digits and _: {', '.join(shown)}{more}"] = None
     for remark in tally.remarks:
         notes[f"{source.where}: {remark}"] = None
 

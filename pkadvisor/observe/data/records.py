@@ -16,6 +16,7 @@ from pkadvisor.errors import InputError
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.streams import check_utf8
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.property_names import as_property_name
 
 MAX_RECORD_BYTES: Final = 8 << 20
 NAMES_MAX: Final = 1_000
@@ -39,6 +40,8 @@ class Tally:
     first_skipped: str = ""
     surrogates: int = 0
     remarks: dict[str, None] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Columns whose names no property may have, with the names under which they are read."""
 
     def skip(self, what: str) -> None:
         """Count a row that could not be read."""
@@ -89,8 +92,14 @@ _KEYS: Final = {"partitionkey": "PartitionKey", "rowkey": "RowKey"}
 
 
 def canonical_name(name: str, tally: Tally) -> str:
-    """The two key columns in their own spelling, with a remark where a file spells them otherwise."""
-    key = _KEYS.get(name.lower(), name)
+    """The two key columns in their own spelling, with a remark where a file spells them otherwise, and other names as
+    property names."""
+    key = _KEYS.get(name.lower())
+    if key is None:
+        property_name = as_property_name(name) if name else name
+        if property_name != name:
+            tally.renamed[name] = property_name
+        return property_name
     if key != name:
         tally.remarks[f"column {name} is read as {key}"] = None
     return key
