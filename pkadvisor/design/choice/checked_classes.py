@@ -85,5 +85,5 @@ def _declared(section: Section) -> set[str]:
     table = section.declared
     if table is None:
         return set()
-    kinds = [kind for kind in table.kinds if section.kind in (None, kind.name)]
-    return {name for of in (table, *kinds) for name, _ in of.properties}
+    kinds = [kind.properties for kind in table.kinds if section.kind in (None, kind.name)]
+    return {name for declared in (table.properties, *kinds) for name, _ in declared}

@@ -363,6 +363,8 @@ def _class(one: DraftClass) -> list[str]:
             lines += _line(8, f"key: [{', '.join(map(plain_or_quoted, one.keys))}]")
         if query.sets:
             lines += _line(8, f"sets: [{', '.join(map(plain_or_quoted, query.sets))}]", "deduced from the log")
+    if query.read_modify_write:
+        lines += _line(8, "read_modify_write: true", "deduced: attempts got 412, as the entity had changed")
     whole = query.rate.basis is Basis.COUNTED
     lines += _line(8, f"rate: {mean}", "measured" if whole else "measured, and scaled up to all requests")
     if peak:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from pkadvisor.report.charts.svg import element
+from pkadvisor.report.charts.frame import element
 
 LEVELS = ("good", "warn", "bad", "none")
 

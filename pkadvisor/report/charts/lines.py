@@ -19,11 +19,16 @@ from pkadvisor.report.charts.frame import (
     LINE,
     WIDTH,
     Box,
+    Value,
     apart,
+    coordinate,
+    element,
     figure,
     fill,
+    joined,
     left_room,
     legend,
+    path,
     point,
     stroke,
     swatch,
@@ -33,7 +38,6 @@ from pkadvisor.report.charts.frame import (
     y_axis,
 )  # fmt: skip
 from pkadvisor.report.charts.scales import Axis, AxisKind, Scale, moment_label, scale_of
-from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
 
 POINTS_SHOWN = 30
 """Up to so many points are drawn as points."""

@@ -10,10 +10,22 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
-from pkadvisor.report.charts.frame import LINE, WIDTH, Box, figure, fill, folded, legend, text, text_width, x_axis
+from pkadvisor.report.charts.frame import (
+    LINE,
+    WIDTH,
+    Box,
+    element,
+    figure,
+    fill,
+    folded,
+    joined,
+    legend,
+    text,
+    text_width,
+    x_axis,
+)
 from pkadvisor.report.charts.scales import Axis, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
-from pkadvisor.report.charts.svg import element, joined
 
 LETTERS = "ABCDEFGHIJ"
 BAR = 22

@@ -11,20 +11,6 @@ from pkadvisor.report import review_words
 from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.advice import grounds_of
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.html.tables import (
-    Cell,
-    PageRow,
-    Table,
-    below,
-    code,
-    figure,
-    mark,
-    place,
-    short,
-    table,
-    together,
-    words,
-)
 from pkadvisor.report.summary.verdicts import table_title
 
 WORDS = {
@@ -72,7 +58,7 @@ def verdict(document: ReviewDocument, places: Places) -> Context:
         ],
         "stopping": [_headline(name, f) for name, f in review_words.open_findings(document) if f.gating],
         "unreadable": review_words.reading_errors(document),
-        "designs": _designs(document),
+        "reviewed": [(design.design, table_title(t), t) for design in document.designs for t in design.tables],
         "rests_on": _rests_on(document),
         "removed": review_words.removed(document),
     }
@@ -98,28 +84,6 @@ def _rests_on(document: ReviewDocument) -> list[tuple[str, list[dict[str, Any]]]
     return [(name, grounds) for name, grounds in tables if grounds]
 
 
-def _designs(document: ReviewDocument) -> Table:
-    """The keys that were reviewed."""
-    rows = [
-        (
-            code(design.design),
-            words(table_title(t)),
-            _key(t.partition_key),
-            _key(t.row_key),
-            words("data" if t.has_data else "the design alone"),
-            words(t.note),
-        )
-        for design in document.designs
-        for t in design.tables
-    ]
-    heads = ("Design", "Table", "PartitionKey", "RowKey", "Reviewed on", "Note")
-    return table("Reviewed keys", heads, rows)
-
-
-def _key(key: str | None) -> Cell:
-    return words("none declared") if key is None else code(key or "''")
-
-
 # -- findings ----------------------------------------------------------------------------------------------------------
 
 
@@ -135,70 +99,22 @@ def findings(document: ReviewDocument, places: Places) -> Context:
     counts = {word: sum(1 for _, f in open_ if f.severity == word) for word in review_words.SEVERITIES}
     return {
         "counts": [(word, count) for word, count in counts.items() if count],
-        "open": _findings("Findings", open_, places),
-        "suppressed": _suppressed(suppressed),
-        "known": _findings("Findings of the baseline", known, places),
-        "fixed": _findings("Findings that are gone", fixed, places),
-        "numbers": (len(suppressed), len(known), len(fixed)),
+        "open": open_,
+        "suppressed": suppressed,
+        "known": known,
+        "fixed": fixed,
+        "moods": MOODS | STATUS,
+        "said": review_words,
+        "place_of": place_of,
+        "form_of": form_of,
+        "excerpt_of": _excerpt,
     }
 
 
-def _findings(caption: str, entries: list[tuple[str, ReviewFinding]], places: Places) -> Table:
-    rows = [
-        PageRow(
-            (
-                mark(finding.severity, MOODS[finding.severity]),
-                _rule(finding),
-                _evidence(finding, places),
-                place(place_of(name, finding)),
-                _fix(finding),
-            ),
-            kept=(("severity", finding.severity),),
-        )
-        for name, finding in entries
-    ]
-    heads = ("Severity", "Rule", "Evidence", "Place", "Fix")
-    filters = "severity" if len({f.severity for _, f in entries}) > 1 else ""
-    return table(caption, heads, rows, sorts=True, filters=filters)
-
-
-def _rule(finding: ReviewFinding) -> Cell:
-    shown = mark(finding.status, STATUS[finding.status]) if finding.status else words("")
-    stops = mark("fails the gate", "bad") if finding.gating else words("")
-    return below(together(short(finding.rule), words(finding.name)), shown, stops)
-
-
-def _evidence(finding: ReviewFinding, places: Places) -> Cell:
-    """What was found: the sentence, the number beside its limit, whose it is, and the line of the design."""
+def _excerpt(finding: ReviewFinding) -> str:
+    """The line of the design, without what is too long to stand beside a finding."""
     line = clean(finding.place.excerpt).strip()
-    shown = line if len(line) <= EXCERPT_SHOWN else f"{line[:EXCERPT_SHOWN]}…"
-    owner = review_words.owner(finding)
-    subject = finding.subject.name
-    whose = (words(f"{owner}:"),) if owner else ()
-    return below(
-        words(finding.message),
-        together(*_numbers(finding, places)),
-        together(*whose, code(subject)) if subject and subject != owner else words(""),
-        code(shown) if shown and shown != subject else words(""),
-    )
-
-
-def _numbers(finding: ReviewFinding, places: Places) -> list[Cell]:
-    """``Measured 3,400 entities/s (declared), limit 2,000 entities/s, before 900 entities/s.``"""
-    if finding.measured is None:
-        return []
-    form, unit = form_of(finding.unit)
-
-    def quantity(member: str) -> list[Cell]:
-        return [figure(places.figure(finding, member, form)), words(unit)]
-
-    basis = review_words.basis(finding)
-    cells = [words("Measured"), *quantity("measured"), words(f"({basis})" if basis else "")]
-    if finding.limit is not None:
-        cells += [words("· limit"), *quantity("limit")]
-    if finding.before is not None and finding.before != finding.measured:
-        cells += [words("· before"), *quantity("before")]
-    return cells
+    return line if len(line) <= EXCERPT_SHOWN else f"{line[:EXCERPT_SHOWN]}…"
 
 
 def form_of(unit: str) -> tuple[str, str]:
@@ -211,31 +127,6 @@ def form_of(unit: str) -> tuple[str, str]:
     if unit == "ms":
         return "ms", ""
     return "amount", unit
-
-
-def _fix(finding: ReviewFinding) -> Cell:
-    proposal = finding.proposal
-    explain = code(f"advisor explain {finding.rule}")
-    instead = together(words("Take instead:"), code(proposal)) if proposal else words("")
-    return below(words(finding.fix), instead, explain)
-
-
-def _suppressed(entries: list[tuple[str, ReviewFinding]]) -> Table:
-    rows = [
-        (
-            mark(finding.severity, MOODS[finding.severity]),
-            _rule(finding),
-            words(finding.message),
-            place(place_of(name, finding)),
-            words(suppressed.reason),
-            words(suppressed.until or "no end"),
-            code(suppressed.where),
-        )
-        for name, finding in entries
-        if (suppressed := finding.suppressed)
-    ]
-    heads = ("Severity", "Rule", "Evidence", "Place", "Reason", "Until", "Suppressed in")
-    return table("Suppressed findings", heads, rows)
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -258,28 +149,12 @@ def method(document: ReviewDocument, places: Places) -> Context:
     entries = [(design, entry) for design in document.designs for entry in design.evaluated]
     asked = {entry.rule for _, entry in entries if not entry.skipped}
     reasons = review_words.skipped_rules(document)
-    undecided = [
-        (
-            code(entry.rule),
-            words(entry.name),
-            code(design.design),
-            figure(places.figure(entry, "undecided", "whole")),
-            words(", ".join(entry.missing)),
-        )
-        for design, entry in entries
-        if entry.undecided
-    ]
     return {
         "asked": plural(len(asked), "rule"),
         "of": plural(len(document.rules), "rule"),
         "designs": plural(len(document.designs), "design"),
         "skipped": [(review_words.skipped_line(reason, ids), ", ".join(ids)) for reason, ids in reasons.items()],
-        "undecided": table(
-            "Rules that could not be decided",
-            ("Rule", "Name", "Design", "Times", "Missing"),
-            undecided,
-            numeric=(3,),
-        ),
+        "undecided": [(design.design, entry) for design, entry in entries if entry.undecided],
     }
 
 

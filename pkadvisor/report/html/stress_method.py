@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 
-from pkadvisor.documents.comparison import ComparisonFile
-from pkadvisor.documents.stress import StressDocument, StressFile, StressLimits
+from pkadvisor.documents.stress import StressDocument
 from pkadvisor.report.html.place import Context, Places
-from pkadvisor.report.html.tables import Table, code, figure, table, words
 from pkadvisor.report.stress_words import named_inputs, options_of
 from pkadvisor.report.summary.verdicts import table_title
 
@@ -30,23 +27,8 @@ def method(document: StressDocument, places: Places) -> Context:
         "enforcement": ENFORCED[document.settings.enforcement],
         "states": STATES,
         "notes": [(table_title(t), t.notes) for t in document.tables if t.notes],
-        "limits": limits_table(document.limits, places),
         "assumed": sum(1 for entry in document.limits.values if entry.basis == "assumed"),
     }
-
-
-def limits_table(limits: StressLimits, places: Places) -> Table:
-    """Every number of the store, with where it comes from."""
-    rows = [
-        (
-            code(entry.name),
-            figure(places.figure(entry, "value")),
-            words(entry.unit),
-            words(entry.basis),
-        )
-        for entry in limits.values
-    ]
-    return table("Numbers of the store", ("Name", "Value", "Unit", "Basis"), rows, numeric=(1,), sorts=True)
 
 
 def reproduce(document: StressDocument, places: Places) -> Context:
@@ -54,23 +36,9 @@ def reproduce(document: StressDocument, places: Places) -> Context:
     inputs = document.inputs
     return {
         "command": command(document),
-        "files": files_table(inputs.files, places) if inputs.files else None,
+        "files": inputs.files,
         "real": any(d.measured for t in document.tables for d in t.designs),
     }
-
-
-def files_table(files: Sequence[StressFile | ComparisonFile], places: Places) -> Table:
-    """Files by name, size and digest."""
-    rows = [
-        (
-            code(entry.name),
-            words(entry.role),
-            figure(places.figure(entry, "bytes", "whole")),
-            code(entry.xxh3),
-        )
-        for entry in files
-    ]
-    return table("Files that were read", ("File", "Role", "Bytes", "XXH3-128"), rows, numeric=(2,))
 
 
 def command(document: StressDocument) -> str:
