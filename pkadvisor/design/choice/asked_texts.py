@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
@@ -25,6 +24,7 @@ from pkadvisor.observe.workload import Operation
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter, TypedValue
+from pkadvisor.values import dataclass
 
 LISTS_SHARE, DELIMITED_SHARE = 0.9, 0.3
 """Share of the distinct texts that must be JSON arrays, or have a delimiter, before a property is taken to hold several

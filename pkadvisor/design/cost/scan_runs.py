@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pkadvisor.design.cost.scans import SEVERAL_PARTITIONS, begun_rows, bounds_of_others, lie_among, range_of_others
@@ -24,6 +24,7 @@ from pkadvisor.design.rows.demand import Demand, free_atoms, of_instances, picks
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, NDArray, np, pl
 from pkadvisor.remembered import remembered
+from pkadvisor.values import dataclass
 
 LOOK_UPS_MOST = 5_000_000
 """Instances times requests up to which the pages of each request are counted; beyond, requests are taken as alike."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from pkadvisor.design.draft.tables import DraftKind, DraftTable, logged_keys
@@ -14,6 +14,7 @@ from pkadvisor.design.rows.logged.requests import LoggedRequest, reader_of
 from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.values import dataclass
 
 COMPLETE: Final = 0.98
 """Share of the logged keys of existing entities that the data must hold to be taken for the whole table."""

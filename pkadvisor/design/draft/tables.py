@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from pkadvisor.design.draft.index_rows import FoundIndex, with_index_rows
@@ -21,6 +21,7 @@ from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.values import dataclass
 
 LOOKED_AT: Final = 50_000
 """Rows whose keys are looked at."""

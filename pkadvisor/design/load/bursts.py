@@ -8,7 +8,6 @@ minute in which a batch job asks for one tenant.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pkadvisor.design.keys.transforms import Part, part_properties
@@ -18,6 +17,7 @@ from pkadvisor.design.rows.logged.unusual_minutes import ERRORS
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.observe.workload import MINUTE_REQUESTS, REQUESTS, SPAN, Operation, Workload, length_of
+from pkadvisor.values import dataclass
 
 _MEMO: Final = "bursts"
 

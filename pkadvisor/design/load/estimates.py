@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -19,6 +19,7 @@ from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.lazy import Bools, Floats
 from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
+from pkadvisor.values import dataclass
 
 LOAD_DECIDES = 0.1
 """Share of the load below which what it rests on decides nothing."""

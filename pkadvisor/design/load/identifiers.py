@@ -8,7 +8,6 @@ happen at once, and how often that is follows from the rate of the inserts and t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Atom
@@ -20,6 +19,7 @@ from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.observe.workload import Operation
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 
 @remembered("identities", of=lambda bench: tuple(d.query.name for d in bench.demands))

@@ -7,7 +7,6 @@ entities that agree on the rest of the key.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Atom
@@ -20,6 +19,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.minutes import DAY
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 COLLISIONS_MOST = 1.0
 """Entities that may be expected to share a key before an identifier is put beside a time."""

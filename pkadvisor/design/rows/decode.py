@@ -7,7 +7,7 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import isclose
 from typing import Final
 
@@ -49,6 +49,7 @@ from pkadvisor.observe.workload import (
 )
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import And, Comparison, Filter, Operator, Or, Parameter, TypedValue, conjuncts, properties
+from pkadvisor.values import dataclass
 
 SAME_RATE: Final = 0.01
 """Rates that differ by less are one: a design file holds four digits."""

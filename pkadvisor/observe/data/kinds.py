@@ -10,13 +10,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column, Dataset, KindFilter
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
+from pkadvisor.values import dataclass
 
 KIND_COLUMNS: Final = ("entitytype", "entity_type", "kind", "type", "_type", "recordtype", "record_type", "doctype")
 MAX_KINDS: Final = 16

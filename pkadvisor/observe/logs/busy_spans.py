@@ -8,7 +8,6 @@ log names none).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pkadvisor.lazy import np, pl
@@ -17,6 +16,7 @@ from pkadvisor.observe.logs.traffic_parts import compact, counted
 from pkadvisor.observe.logs.traffic_samples import sample_frame
 from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, BusyRequests, span_of
 from pkadvisor.splitmix import mixed_words
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
+
+from pkadvisor.values import dataclass
 
 _TIME: Final = re.compile(
     r"\s*([0-9]{1,4})(?P<separator>[/.-])([0-9]{1,2})(?P=separator)([0-9]{1,4}),?(?:\s|T)\s*"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -12,6 +11,7 @@ from pkadvisor.report.charts.scales import Axis, Scale
 from pkadvisor.report.charts.style import BAD, FONT_PX, GOOD, WARN, look_of
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
 from pkadvisor.report.escapes import clean, fold
+from pkadvisor.values import dataclass
 
 WIDTH = 720
 """Of a chart that fills the page, in its own units."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
@@ -21,6 +19,7 @@ from pkadvisor.report.charts.frame import (
 )
 from pkadvisor.report.charts.scales import Axis, scale_of
 from pkadvisor.report.charts.svg import element, joined, path
+from pkadvisor.values import dataclass
 
 SIDE = 260
 TOP = 26

@@ -5,8 +5,6 @@ A part is told by its letter, which stands in the bar where it has room, and by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
@@ -14,6 +12,7 @@ from pkadvisor.report.charts.frame import LINE, WIDTH, Box, figure, fill, folded
 from pkadvisor.report.charts.scales import Axis, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
 from pkadvisor.report.charts.svg import element, joined
+from pkadvisor.values import dataclass
 
 LETTERS = "ABCDEFGHIJ"
 BAR = 22

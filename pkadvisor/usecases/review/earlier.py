@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from pkadvisor.usecases.review.elsewhere import Beside
 from pkadvisor.usecases.review.opening import open_design
 from pkadvisor.usecases.review.request import ReviewRequest
 from pkadvisor.usecases.review.revision import Revision
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.observe.profile.profile_file import ProfileDocument

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.choice.certainty.confidence import with_intervals
 from pkadvisor.design.choice.finalists import partitions_counted
@@ -24,6 +23,7 @@ from pkadvisor.design.rows.samples.screen import PartitionFacts
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.workload import Workload
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.choice.judge import judge
 from pkadvisor.design.choice.sections import Judged, Section
@@ -16,6 +15,7 @@ from pkadvisor.design.load.estimates import Budget
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
