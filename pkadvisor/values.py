@@ -30,7 +30,9 @@ def _made(cls: type, frozen: bool, slots: bool, eq: bool) -> type:
     documented = cls.__doc__ is not None
     if not documented:
         cls.__doc__ = cls.__name__  # the library would look for the signature, which takes long
-    cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+    given, cls = cls, dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+    if cls is not given:
+        _let_super_know(given, cls)
     if not documented:
         cls.__doc__ = None
     own, fields = cls.__dict__, dataclasses.fields(cls)
@@ -48,6 +50,17 @@ def _made(cls: type, frozen: bool, slots: bool, eq: bool) -> type:
         if own.get(name) is None:
             setattr(cls, name, function)
     return cls
+
+
+def _let_super_know(given: type, made: type) -> None:
+    """Let ``super()`` in the methods of a class mean the class with slots that has taken its place."""
+    for member in vars(made).values():
+        for function in (getattr(member, name, None) for name in ("fget", "__func__")):
+            member = function or member
+        for cell in getattr(member, "__closure__", None) or ():
+            if cell.cell_contents is given:
+                cell.cell_contents = made  # one cell for all methods of the class
+                return
 
 
 def _first_init(cls: type, frozen: bool) -> Any:

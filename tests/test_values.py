@@ -150,6 +150,34 @@ def test_a_value_survives_a_pickle() -> None:
     assert pickle.loads(pickle.dumps(Stored(1, ("x",)))) == Stored(1, ("x",))
 
 
+@dataclass(frozen=True, slots=True)
+class _Base:
+    a: int
+
+    def shown(self) -> str:
+        return f"base {self.a}"
+
+    @property
+    def twice(self) -> int:
+        return 2 * self.a
+
+
+def test_super_is_the_class_with_slots() -> None:
+    @dataclass(frozen=True, slots=True)
+    class ByMethod(_Base):
+        def shown(self) -> str:
+            return f"child of {super().shown()}"
+
+    @dataclass(frozen=True, slots=True)
+    class ByProperty(_Base):
+        @property
+        def twice(self) -> int:
+            return super().twice + 1
+
+    assert ByMethod(1).shown() == "child of base 1"
+    assert ByProperty(1).twice == 3
+
+
 def test_no_module_has_its_classes_made_by_the_standard_library() -> None:
     slow = []
     for path in sorted((ROOT / "pkadvisor").rglob("*.py")):
