@@ -7,6 +7,7 @@ Here ``__init__`` is compiled when the first value is made, and all classes shar
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import MemberDescriptorType
@@ -58,9 +59,10 @@ def _let_super_know(given: type, made: type) -> None:
         for function in (getattr(member, name, None) for name in ("fget", "__func__")):
             member = function or member
         for cell in getattr(member, "__closure__", None) or ():
-            if cell.cell_contents is given:
-                cell.cell_contents = made  # one cell for all methods of the class
-                return
+            with suppress(ValueError):  # nothing is in the cell yet
+                if cell.cell_contents is given:
+                    cell.cell_contents = made  # one cell for all methods of the class
+                    return
 
 
 def _first_init(cls: type, frozen: bool) -> Any:
