@@ -70,7 +70,7 @@ def rate(value: float | None, like: float | None = None) -> str:
 
 def percent(share: float) -> str:
     """A share in percent."""
-    if abs(share) >= 10:
+    if abs(share) >= 9.995:
         return f"{100 * share:,.0f} %"
     return f"{100 * share:.3g} %" if share == 0 or share >= 0.0001 else "<0.01 %"
 

@@ -47,6 +47,40 @@ tables:
     )
 
 
+def devices(folder: Path, *, line: str) -> dict[str, Any]:
+    """Orders and lines of 3 tenants in 5 regions, written together by both; lines are read by ranges of their device,
+    whose text is made of a number. 8,000 reads a second ask for both in the PartitionKey."""
+    where = [f"t{n % 3},r{n % 5}" for n in range(120)]
+    files = {
+        "Order": "tenant,region,order\n" + "".join(f"{of},o{n:03}\n" for n, of in enumerate(where)),
+        "Line": "tenant,region,device\n"
+        + "".join(f"{of},{line.format(3 * n + k)}\n" for n, of in enumerate(where) for k in range(3)),
+    }
+    equal = "tenant eq '{tenant}' and region eq '{region}' and"
+    return _analyzed(
+        folder,
+        files,
+        f"""schema: 1
+tables:
+  Shop:
+    kinds:
+      Order: {{properties: {{tenant: string, region: string, order: string}}}}
+      Line: {{properties: {{tenant: string, region: string, device: string}}}}
+    queries:
+      - {{name: of-order, kind: Order, filter: "{equal} order eq '{{order}}'", rate: 4000/s, draw: entities}}
+      - {{name: of-line, kind: Line, filter: "{equal} device eq '{{device}}'", rate: 4000/s, draw: entities}}
+      - {{name: lines, kind: Line, filter: "{equal} device ge '{{device}}' and device lt '{{device}}0'",
+         rate: 1/s, draw: entities}}
+    writes:
+      - {{name: place, kind: Order, operation: insert, rate: 1/s}}
+      - {{name: add-line, kind: Line, operation: insert, rate: 3/s}}
+    transactions:
+      - {{name: whole-order, together: [place, add-line], group_by: [tenant, region], required: true}}
+    growth: {{rate: 0 %/month, of: rate}}
+""",
+    )
+
+
 def bank(folder: Path) -> dict[str, Any]:
     """Payments of 900 a second over one branch: two kinds that must change together, and a third that cannot."""
     files = {

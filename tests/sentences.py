@@ -167,7 +167,7 @@ BANNED = {
     r"bears? (the|this|its) load": "sustains the load",
     r"turned away": "throttled",
     r"(at|of|to|within) the horizon": "after the growth",
-    r"flips?( it| if)": "would rank first if",
+    r"flips?( it| if)": "would be better if",
     r"beaten by": "loses to",
     r"h[eo]ld against": "compared with",
     r"(no|what) (key|keys) (that was )?looked at": "no scheme",

@@ -17,7 +17,7 @@ from pkadvisor.report.documents.result import dump_json
 from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.explanation import render_explanation
 from pkadvisor.table.edm import EdmType
-from tests.kinds_cases import bank, shop
+from tests.kinds_cases import bank, devices, shop
 from tests.plain import explain_query, explain_scheme, explain_stored
 
 
@@ -47,6 +47,20 @@ def test_a_shared_partition_saves_the_requests_of_the_transaction(tmp_path: Path
     assert arranged["chosen"]["requests_per_s"] == pytest.approx(105)
     assert apart["kept"] == []
     assert apart["requests_per_s"] == pytest.approx(180)
+
+
+@pytest.mark.parametrize(
+    ("line", "separator"), [("dev-{}", "!"), ("dev_{:03}", ";")], ids=["order of texts", "text that holds it"]
+)
+def test_kinds_share_a_partition_key_of_two_parts_whatever_their_texts(
+    line: str, separator: str, tmp_path: Path
+) -> None:
+    """Behind `_` dev-10 comes before dev-1, and a device may hold `_` itself: that of one kind alone would give the
+    other kind another PartitionKey, and no key of both would be left."""
+    (arranged,) = devices(tmp_path, line=line)["arrangements"]
+    key = f"{{tenant}}{separator}{{region}}"
+    assert arranged["chosen"]["kept"] == ["whole-order"]
+    assert arranged["chosen"]["shared"] == [{"partition_key": key, "kinds": ["Line", "Order"]}]
 
 
 def test_a_list_of_one_kind_reads_that_kind_alone(tmp_path: Path) -> None:

@@ -87,6 +87,11 @@ def fields(text: str) -> list[int]:
     return [*found, year, week]
 
 
+def fraction(text: str) -> str:
+    """The digits of the second's fraction."""
+    return text.split(".")[1].removesuffix("Z")
+
+
 def ticks(text: str) -> int:
     year, month, day, hour, minute, second, fraction, *_ = fields(text)
     days = datetime(year, month, day).toordinal() - 1
@@ -158,6 +163,9 @@ def defined(function: str, argument: str, value: Any, edm: str) -> str:
             return f"{ticks(value):019d}"
         case "reverse_ticks":
             return f"{_TICKS_MAX - ticks(value):019d}"
+        case "time_of_day" if argument.startswith("'"):
+            form = argument.strip("'").replace("fff", fraction(value)[:3])
+            return re.sub("HH|mm|ss", lambda m: _FORMS[m[0]].format(*fields(value)), form)
         case "time_of_day":
             return (re.sub("[:.Z]", "", value.split("T")[1]) + "0")[: 6 + int(argument)]  # type: ignore[no-any-return]
         case "time":

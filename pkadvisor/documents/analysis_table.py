@@ -55,7 +55,10 @@ class AnalysisFlip(Part, frozen=True, kw_only=True):
             "one is the better already."
         ),
     ]
-    rank: Annotated[Positive | None, said("The scheme that would come first.")]
+    rank: Annotated[
+        Positive | None,
+        said("The scheme that then is better than the first; a search at that rate may find a better one still."),
+    ]
     keys: Annotated[AnalysisKeys | None, said("Its keys.")] = None
     query: str | None
     factor: Annotated[AnalysisAmountOrNone, said("Times today's rate, mean and peak together.")]

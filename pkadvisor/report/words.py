@@ -195,9 +195,9 @@ def _sample_error(judged: Judged, population: Population) -> str:
     terms = judged.advice.recommended.terms if judged.advice is not None else ()
     hottest = next((t for t in terms if t.name == SHARE), None)
     if hottest is not None and hottest.low is not None:
-        reach = "no bound above" if hottest.high is None else f"{100 * hottest.high:.3g} %"
-        text += f"; the hottest partition takes {100 * hottest.value:.3g} % of the load"
-        text += f" (95 % interval: {100 * hottest.low:.3g} % to {reach})"
+        reach = "no bound above" if hottest.high is None else percent(hottest.high)
+        text += f"; the hottest partition takes {percent(hottest.value)} of the load"
+        text += f" (95 % interval: {percent(hottest.low)} to {reach})"
     else:
         text += "; the error is unknown: too few keys were sampled"
     if any(d.query.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF) for d in judged.bench.demands) if judged.bench else False:

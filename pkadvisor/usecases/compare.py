@@ -38,6 +38,7 @@ from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.files import ordinary
 from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
 from pkadvisor.limits import load_limits
+from pkadvisor.numbers import percent
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.digests import FileDigest, digest_of
 from pkadvisor.observe.design_file.declaration import Declaration
@@ -335,7 +336,7 @@ def worsened(comparison: ComparisonDocument, bounds: Sequence[tuple[str, float]]
             change = float("inf") if not before or after is None else abs(after - before) / abs(before)
             if before is None or change > share:
                 values = f"{_shown(before)} to {_shown(after)}"
-                out.append(f"{table.table}: {key} from {values}, worse by more than {100 * share:.3g} %")
+                out.append(f"{table.table}: {key} from {values}, worse by more than {percent(share)}")
     return out
 
 

@@ -46,21 +46,59 @@ from pkadvisor.report.documents.scheme_document import full_scheme
 from pkadvisor.report.documents.stored import load_stored, scheme_text
 from pkadvisor.report.documents.values import Shown, turning_words
 from pkadvisor.usecases.explain import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION, judged_among
+from pkadvisor.values import dataclass
 
 RETRIED = 5
 """Schemes of the ranking that are priced again for each assumed number."""
 
 
-def rank_of(which: str) -> int | None:
-    """The number in ``scheme:N``; None for the keys in use. UsageError for anything else."""
-    if which == CURRENT:
-        return None
-    if which == RECOMMENDED:
-        return 1
-    if not which.isdecimal() or not 1 <= int(which[:6]) <= 9999:
-        fix = "scheme:2, scheme:current, or --scheme 'PARTITIONKEY | ROWKEY'"
+@dataclass(frozen=True, slots=True)
+class SchemeName:
+    """A scheme of a ranking: its ``rank``, None for the keys in use; ``kind``: of which kind of rows, where one is
+    named."""
+
+    rank: int | None
+    kind: str | None = None
+
+
+def scheme_named(which: str) -> SchemeName:
+    """What ``scheme:N`` or ``scheme:KIND:N`` names. UsageError for anything else."""
+    kind, _, number = which.rpartition(":")
+    if number == CURRENT:
+        return SchemeName(None, kind or None)
+    if number == RECOMMENDED:
+        return SchemeName(1, kind or None)
+    if not number.isdecimal() or not 1 <= int(number[:6]) <= 9999:
+        fix = "scheme:2, scheme:current, scheme:KIND:2, or --scheme 'PARTITIONKEY | ROWKEY'"
         raise UsageError(f"'{which}' is not a scheme of the ranking", where="scheme", fix=fix)
-    return int(which)
+    return SchemeName(int(number), kind or None)
+
+
+def _only(named: SchemeName, places: Sequence[tuple[str, str | None]], where: str) -> int:
+    """Which of several rankings a scheme is of, each given as (table, kind): UsageError where that is not said."""
+    shown = current_or(named.rank)
+    kinds = list(dict.fromkeys(kind for _, kind in places if kind is not None))
+    fitting = [
+        n
+        for n, (_, kind) in enumerate(places)
+        if named.kind is None or (kind is not None and kind.lower() == named.kind.lower())
+    ]
+    if not fitting:
+        fix = f"there are {', '.join(f'scheme:{kind}:{shown}' for kind in kinds)}" if kinds else f"scheme:{shown}"
+        raise UsageError(f"there is no kind of rows '{named.kind}' with a ranking", where=where, fix=fix)
+    if len(fitting) == 1:
+        return fitting[0]
+    tables = list(dict.fromkeys(places[n][0] for n in fitting))
+    if len(tables) > 1:
+        what = f"{len(tables)} tables have rankings of their own"
+        raise UsageError(what, where=where, fix=f"add --table {tables[0]}; there are {', '.join(tables)}")
+    words = " or ".join(f"scheme:{kind}:{shown}" for kind in kinds)
+    raise UsageError(f"{len(fitting)} kinds of rows have rankings of their own", where=where, fix=words)
+
+
+def current_or(rank: int | None) -> str:
+    """A rank as a target of the command line names it."""
+    return CURRENT if rank is None else str(rank)
 
 
 # -- from a result file ---------------------------------------------------------------------------------------------
@@ -71,7 +109,7 @@ def explain_stored(path: str, which: str, tables: Sequence[str]) -> ExplanationS
     document = load_stored(path, "--result")
     if not isinstance(document, AnalysisDocument):
         raise UsageError("a score card has no ranking", where=f"--result {path}", fix="give the result of an analysis")
-    rank = rank_of(which)
+    named = scheme_named(which)
     wanted = {name.lower() for name in tables}
     judged = [t for t in document.tables if t.recommended is not None]
     judged = [t for t in judged if not wanted or t.table.lower() in wanted]
@@ -79,13 +117,13 @@ def explain_stored(path: str, which: str, tables: Sequence[str]) -> ExplanationS
         names = ", ".join(dict.fromkeys(t.table for t in document.tables)) or "none"
         what = "the result ranks no scheme" + (f" of {', '.join(tables)}" if wanted else "")
         raise UsageError(what, where=f"--result {path}", fix=f"tables in it: {names}")
-    table = judged[0]
-    mine = _stored_scheme(table, rank, path)
+    table = judged[_only(named, [(t.table, t.kind) for t in judged], f"--result {path}")]
+    mine = _stored_scheme(table, named.rank, path)
     first = mine is table.recommended or mine.rank == 1
     other = next(iter(table.alternatives), None) if first else table.recommended
     about_this = table.flip is not None and (mine.rank == table.flip.rank or (mine.rank, table.flip.rank) == (1, 2))
     together, says = _together(document, table), table.ranking_says or table.verdict
-    explained = _document(table.table, table.kind, says, mine, other, _label(mine, which), together)
+    explained = _document(table.table, table.kind, says, mine, other, _label(mine), together)
     return replace(explained, flip=table.flip) if about_this else explained
 
 
@@ -112,8 +150,8 @@ def _stored_scheme(table: AnalysisTable, rank: int | None, path: str) -> Analysi
     return scheme
 
 
-def _label(scheme: AnalysisScheme, which: str) -> str:
-    return "the current keys" if which == CURRENT else f"scheme {scheme.rank}"
+def _label(scheme: AnalysisScheme) -> str:
+    return "the current keys" if scheme.rank is None else f"scheme {scheme.rank}"
 
 
 # -- from data --------------------------------------------------------------------------------------------------------
@@ -126,10 +164,10 @@ def explain_scheme(
 
     Raises UsageError where there is no workload to price keys with, or no such scheme.
     """
-    rank = rank_of(which) if which is not None else None
+    wanted = scheme_named(which) if which is not None else None
     sections = read_sections(request, progress)
     named = named_schemes(request, [section for section, _ in sections])
-    section, more = _pick(sections, named, text)
+    section, more = _pick(sections, named, wanted, text)
     progress.phase("search")
     schemes = (*more, *((_written(section, text),) if text is not None else ()))
     budgets = parse_budgets(request.budgets)
@@ -139,14 +177,14 @@ def explain_scheme(
         raise UsageError(f"there is no workload to price keys with: {judged.why_not}", where="scheme")
     ranking, advice = judged.ranking(), judged.advice
     if text is not None:
-        wanted = schemes[-1].text
-        mine = next(c for c in advice.ranking if c.scheme.text == wanted)
+        mine = next(c for c in advice.ranking if c.scheme.text == schemes[-1].text)
         label = "as given"
-    elif rank is None:
+    elif wanted is None or wanted.rank is None:
         if advice.current is None:
             raise UsageError("there are no current keys: the design names none", where="scheme", fix="scheme:1")
         mine, label = advice.current, "the current keys"
     else:
+        rank = wanted.rank
         if rank > len(ranking):
             raise UsageError(f"there is no scheme {rank}", where="scheme", fix=f"the ranking has {len(ranking)}")
         mine, label = ranking[rank - 1], f"scheme {rank}"
@@ -155,16 +193,21 @@ def explain_scheme(
 
 
 def _pick(
-    sections: Sequence[tuple[Section, Dataset | None]], named: Sequence[tuple[KeyScheme, ...]], text: str | None
+    sections: Sequence[tuple[Section, Dataset | None]],
+    named: Sequence[tuple[KeyScheme, ...]],
+    wanted: SchemeName | None,
+    text: str | None,
 ) -> tuple[Section, tuple[KeyScheme, ...]]:
-    """The section that a scheme belongs to: the first with data, or the first whose properties the text names."""
+    """The section that a scheme belongs to: the one that it names or the only one; for a text the first whose
+    properties it names."""
     able = [(s, n) for (s, _), n in zip(sections, named, strict=True) if s.data is not None]
     if not able:
         raise UsageError(
             "without data no scheme can be priced", where="scheme", fix="give data files, or --result FILE"
         )
-    if text is None or len(able) == 1:
-        return able[0]
+    if text is None:
+        assert wanted is not None
+        return able[_only(wanted, [(section.table, section.kind) for section, _ in able], "scheme")]
     refused: list[UsageError] = []
     for each in able:
         try:

@@ -16,8 +16,9 @@ from pkadvisor.rest.endpoint import Endpoint, open_endpoint
 from pkadvisor.rest.target import Target, target_of
 from pkadvisor.stress.load.load import WorkloadLoad, used_instances
 from pkadvisor.stress.requests.plain_table import page_limits
-from pkadvisor.stress.requests.programs import Programs, entities_of
+from pkadvisor.stress.requests.programs import Programs
 from pkadvisor.stress.requests.retry import policy_of
+from pkadvisor.stress.requests.rows import entities_of
 from pkadvisor.stress.requests.script_table import script_table
 from pkadvisor.stress.store.auditor import Auditor
 from pkadvisor.stress.store.own_table import OwnTable, groups_of, table_name

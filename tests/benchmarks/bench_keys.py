@@ -112,8 +112,9 @@ class Timed:
 
 def planning(rounds: int) -> float:
     """CPU microseconds to plan one class of query on one scheme: the median over rounds of 200."""
+    from pkadvisor.design.keys.conditions import conditions
     from pkadvisor.design.keys.scheme import KeyScheme, parse_key
-    from pkadvisor.design.plan.plan import conditions, plan
+    from pkadvisor.design.plan.plan import plan
     from pkadvisor.observe.workload import Draw, Operation, QueryClass, Rate
     from pkadvisor.table.edm import EdmType
     from pkadvisor.table.odata import parse_filter

@@ -13,7 +13,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from pkadvisor.report.charts.heat_map import step_of
-from pkadvisor.report.html.page import HtmlOptions, render_folder, render_html
+from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.report.html.page import render_folder, render_html
 from tests.browser.conftest import ADVICE, HOSTILE, PAGES, document_of, embedded
 from tests.report.pages import at_path
 from tests.report.support import result

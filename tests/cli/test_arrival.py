@@ -67,10 +67,13 @@ def growth(folder: Path, column: str, months: list[int], op: str) -> str:
 
 
 @pytest.mark.parametrize(("column", "months", "op", "expected"), [
-    ("createdAt", [9, 100, 110, 121, 9], "merge", "10.0 %/month"),
-    ("Timestamp", [9, 100, 110, 121, 9], "insert", "10.0 %/month"),
-    ("Timestamp", [9, 100, 110, 121, 9], "merge", ""),  # each change writes it again
-    ("Timestamp", [9, 100, 110, 121, 9], "upsert", ""),
+    ("createdAt", [9, 1400, 1705, 1815, 9], "merge", "10.0 %/month"),
+    ("Timestamp", [9, 1400, 1705, 1815, 9], "insert", "10.0 %/month"),
+    ("createdAt", [9, 1400, 1550, 1500, 9], "insert", ""),  # 50 a day: months differ by their days
+    ("createdAt", [9, 100, 110, 121, 9], "insert", ""),  # chance
+    ("createdAt", [9, 1400, 3100, 900, 1550, 3000, 1240, 9], "insert", ""),  # seasons
+    ("Timestamp", [9, 1400, 1705, 1815, 9], "merge", ""),  # each change writes it again
+    ("Timestamp", [9, 1400, 1705, 1815, 9], "upsert", ""),
     ("createdAt", [9, 20, 200, 400, 9], "insert", ""),  # too few to tell
     ("createdAt", [9, 100, 200, 400, 9], "insert", ""),  # too steep to go on for a year
 ])  # fmt: skip

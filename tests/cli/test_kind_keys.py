@@ -73,6 +73,31 @@ def test_explain_takes_the_keys_of_the_kind_that_a_query_is_for(tmp_path: Path, 
     assert "PartitionKey eq '{tenant}' and RowKey eq 'MAIL:{mail}'" in " ".join(page.split())
 
 
+def test_explain_tells_of_the_scheme_of_the_kind_that_is_named(tmp_path: Path, ask: Ask) -> None:
+    """It told of the first kind's, whatever was meant."""
+    words = market(tmp_path)
+    for kind in KEYS:
+        status, page, _ = ask("explain", f"scheme:{kind.lower()}:current", *words)
+        assert status == 0
+        assert f"Market · {kind}" in page
+        assert KEYS[kind][1] in page
+    status, _, problem = ask("explain", "scheme:2", *words)
+    assert status == 2
+    assert "3 kinds of rows have rankings of their own" in problem
+    assert "scheme:Users:2" in problem
+    status, _, problem = ask("explain", "scheme:Nobody:2", *words)
+    assert (status, "no kind of rows 'Nobody'" in problem) == (2, True)
+
+
+def test_explain_tells_of_the_kind_that_is_named_from_a_result(tmp_path: Path, ask: Ask) -> None:
+    path = tmp_path / "result.json"
+    ask("analyze", *market(tmp_path), "--quiet", "--out", f"json={path}")
+    status, page, _ = ask("explain", "scheme:Orders:1", "--result", str(path))
+    assert (status, "Market · Orders" in page) == (0, True)
+    status, _, problem = ask("explain", "scheme:current", "--result", str(path))
+    assert (status, "scheme:Orders:current" in problem) == (2, True)
+
+
 def test_a_key_is_explained_by_the_kind_that_writes_it(tmp_path: Path, ask: Ask) -> None:
     market(tmp_path)
     _, out, _ = ask("explain", "key", "ORDER:00012", "--design", str(tmp_path / "design.yaml"), "--format", "json")

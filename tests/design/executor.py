@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 
+from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.scheme import Key, encode
 from pkadvisor.design.keys.template import parse_template, separators
 from pkadvisor.design.keys.transforms import Context, Time, Value
 from pkadvisor.design.plan.access_plan import AccessPlan
-from pkadvisor.design.plan.plan import Conditions
 from pkadvisor.table.edm import EdmType, TypedValue, utf16_key
 from pkadvisor.table.odata import Filter, Parameter, bind, evaluate, parse_filter
 from tests.design.support import python_value

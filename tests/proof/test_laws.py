@@ -49,7 +49,7 @@ PARTS = {
     "sortable": ["{sortable(n)}", "{sortable(m)}", "{sortable(d)}"],
     "reverse_sortable": ["{reverse_sortable(n)}", "{reverse_sortable(d)}", "{reverse_sortable(t)}"],
     "time": ["{time(t,'yyyyMM')}", "{time(t,'YYYY-Www')}", "{time(t,'ddMMyyyy')}"],
-    "time_of_day": ["{time_of_day(t,0)}", "{time_of_day(t,3)}"],
+    "time_of_day": ["{time_of_day(t,'HHmm')}", "{time_of_day(t,'HH')}", "{time_of_day(t,3)}"],
     "ticks": ["{ticks(t)}"],
     "reverse_ticks": ["{reverse_ticks(t)}"],
     "hash": ["{hash(n,3)}", "{hash(lower(s),2)}"],

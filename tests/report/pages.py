@@ -22,6 +22,14 @@ def text_of(tree: Any) -> str:
     return " ".join("".join(tree.find(f"{HTML}body").itertext()).split())
 
 
+def rows_of(tree: Any, caption: str) -> list[list[str]]:
+    """The text of each cell of the tables with that caption, row by row, without the heads."""
+    tables = [t for t in tree.iter(f"{HTML}table") if caption in "".join(t.find(f"{HTML}caption").itertext())]
+    assert tables, caption
+    rows = [row for t in tables for row in t.find(f"{HTML}tbody")]
+    return [[" ".join(" ".join(cell.itertext()).split()) for cell in row] for row in rows]
+
+
 def embedded(tree: Any) -> Any:
     (data,) = [e for e in tree.iter(f"{HTML}script") if e.get("id") == "document"]
     return unpacked(json.loads(data.text))

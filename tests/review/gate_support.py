@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.progress import SilentProgress
-from pkadvisor.usecases.review import Conducted, ReviewRequest, conduct
+from pkadvisor.usecases.review import Conducted, conduct
+from pkadvisor.usecases.review.request import ReviewRequest
 from tests.review.support import as_dict
 
 DESIGN = "schema/orders.yaml"

@@ -18,7 +18,8 @@ from pkadvisor.review.rules.rule import Case, Rule, load_rules
 from pkadvisor.review.views.findings import Finding
 from pkadvisor.review.views.stressed import Stressed, keys_of
 from pkadvisor.review.views.views import TableView
-from pkadvisor.usecases.review import open_design, review_text
+from pkadvisor.usecases.review import review_text
+from pkadvisor.usecases.review.opening import open_design
 
 NAME = "schema/design.yaml"
 

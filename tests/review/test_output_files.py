@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from pkadvisor.cli.commands.review_output import in_repository, without_secrets
+from pkadvisor.cli.commands.review_output import in_repository
+from pkadvisor.cli.console import without_secrets
 from pkadvisor.cli.main import main
 from pkadvisor.cli.shared import ReviewFormat
 from pkadvisor.observe.workload import Basis

@@ -13,7 +13,8 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.demand import demands
 from pkadvisor.design.rows.population import Population
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.requests.programs import Programs, entities_of
+from pkadvisor.stress.requests.programs import Programs
+from pkadvisor.stress.requests.rows import entities_of
 from pkadvisor.stress.requests.scripts import Script, Step
 from pkadvisor.stress.requests.table_scale import sampled
 from tests.proof.support import sample_cases

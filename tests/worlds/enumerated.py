@@ -16,6 +16,8 @@ HEADROOM = 3
 SMALL = 10_000
 """Entities up to which one PartitionKey for all of them is proposed."""
 YEAR_S = 12 * 2_629_746.0
+ONE = "all"
+"""The PartitionKey of all entities."""
 LABEL = "I:"
 """What stands for the label of an index row until it stands beside a main key."""
 
@@ -58,8 +60,8 @@ def counts_up(kind: Kind, name: str) -> bool:
 
 
 def one_partition(world: World, kind: Kind) -> bool:
-    """Whether there is a reason for one PartitionKey: the table stays small until the horizon, or while an entity is
-    kept. A transaction that no other key keeps is one as well, which is not judged here."""
+    """Whether the table stays small until the horizon, or while an entity is kept: a reason for one PartitionKey. Fewer
+    constraints broken are one as well, and transactions that no other key keeps, which are not judged here."""
     per_s = sum(a.rate * a.entities_per_request for a in world.of(kind.name) if a.operation == "insert")
     year_s = YEAR_S if world.growth is None else YEAR_S / 12 * world.growth.horizon_months
     rows = len(kind.rows) + per_s * year_s
@@ -74,7 +76,7 @@ def main_keys(kind: Kind, *, single: bool, coming: int = 0) -> Iterator[Scheme]:
         for names in permutations(kind.types, count):
             for shown in product(*(forms(kind, n, coming) for n in names)):
                 for cut in range(count + 1):
-                    heads = ["_".join(shown[:cut])] if cut else ["all"] if single else []
+                    heads = ["_".join(shown[:cut])] if cut else [ONE] if single else []
                     heads += [f"{{hash({braced(names[0])},8)}}"] if cut == 0 else []
                     for head in heads:
                         yield Scheme(head, "_".join(shown[cut:]))

@@ -183,6 +183,12 @@ def period(microseconds: int, pattern: str) -> str:
     return re.sub("YYYY|ww|yyyy|MM|dd|HH|mm|ss", lambda found: pieces[found[0]], pattern)
 
 
+def clock(microseconds: int, pattern: str) -> str:
+    """The UTC time of day: hours to seconds, and digits of the fraction."""
+    fraction = f"{microseconds % 1_000_000:06d}0"
+    return re.sub("f+", lambda found: fraction[: len(found[0])], period(microseconds, pattern))
+
+
 def digest(text: str) -> bytes:
     """SHA-256 of the UTF-8 of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -299,6 +305,8 @@ class Writer:
                 return period(value, width)
             case "ticks":
                 return f"{ticks(value):019d}"
+            case "time_of_day" if isinstance(width, str):
+                return clock(value, width)
             case "time_of_day":
                 seconds, micros = divmod(value % 86_400_000_000, 1_000_000)
                 fraction = f"{micros:06d}0"[: int(width)]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.design.choice import row_sets
+from pkadvisor.design.choice import row_sets, search
 from tests.worlds.enumerated import beside, index_rows, main_keys, one_partition
 from tests.worlds.law.best import GOALS, beaten, broken
-from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, World
-from tests.worlds.running import forget_results
+from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, Transaction, World
+from tests.worlds.running import forget_results, ranked
 from tests.worlds.values import DATETIME, STRING
 
 MINUTE = 60_000_000
@@ -39,6 +39,42 @@ def test_a_missing_index_row_is_found(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [b.what for b in found][:1] == ["recommended keys, by requests"]
     assert float(str(found[0].printed)) == pytest.approx(90)
     assert float(str(found[0].true).split(" of ")[0]) == pytest.approx(70)
+
+
+def growing(transaction: Transaction) -> World:
+    """Two hundred entities of two teams, 150 of one; three come a second, and a required transaction joins them."""
+    rows = tuple({"id": f"e{n:03d}", "team": "a" if n % 4 else "b"} for n in range(200))
+    asked = (
+        Asked("by-id", "things", "query", (Compare("id", "eq", Parameter("id")),), 20.0),
+        Asked("put", "things", "insert", None, 3.0),
+        Asked("pay", "things", "insert", None, 3.0),
+    )
+    kind = Kind("things", {"id": STRING, "team": STRING}, rows)
+    return World(5, "Things", (kind,), asked, transactions=(transaction,))
+
+
+def test_one_partition_of_a_growing_table_wins_by_no_requests(tmp_path: Path) -> None:
+    """A set of 150 entities fits no group transaction under any key: cheaper requests are no reason for one
+    PartitionKey."""
+    whole = growing(Transaction("of-team", ("put",), ("team",), required=True))
+    recommended = ranked(whole, tmp_path / "alone")["tables"][0]["recommended"]
+    assert [v["code"] for v in recommended["violations"]] == ["transaction-too-large"]
+    assert recommended["partition_key"] == "{team}"
+    assert list(broken(whole, tmp_path)) == []
+
+
+@pytest.mark.long("worlds")
+def test_one_partition_that_misses_less_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any two entities may meet in a payment: only one PartitionKey keeps it."""
+    whole = growing(Transaction("of-two", ("put", "pay"), (), required=True, pair=("id", "payer", "payee")))
+    assert list(broken(whole, tmp_path)) == []
+    monkeypatch.setattr(
+        search, "with_reason", lambda all_, *_: [c for c in all_ if not search.constant(c.scheme.main.partition)]
+    )
+    forget_results()
+    found = list(broken(whole, tmp_path))
+    forget_results()
+    assert {b.what for b in found} == {"recommended keys, by constraints"}
 
 
 def test_index_rows_are_enumerated_beside_a_main_key() -> None:

@@ -19,6 +19,7 @@ from tests.worlds.files import design, write
 from tests.worlds.known import KNOWN, known
 from tests.worlds.law import harmless, large, logs
 from tests.worlds.laws import LAWS, judge
+from tests.worlds.mistakes import wrapped
 from tests.worlds.model import Scheme
 from tests.worlds.planted import MISTAKES, Mistake, shows
 from tests.worlds.running import analyzed
@@ -125,3 +126,9 @@ def test_an_upper_bound_of_what_is_returned_is_a_lower_bound_of_what_is_read_bef
     assert wrong(10, entities_read=410) == ["entities_read"]
     assert wrong(10, entities_returned=8) == ["entities_returned"]
     assert wrong(None, entities_read=390) == ["entities_read"]
+
+
+def test_a_mistake_with_other_arguments_is_told_before_it_is_looked_for() -> None:
+    """It would end in an exception, which breaks every law and shows nothing."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(AssertionError, match="takes other arguments"):
+        wrapped(patch, "pkadvisor.design.plan.plan.bounds", lambda _: lambda name, parts: [])

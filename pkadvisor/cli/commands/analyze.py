@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import is_terminal, make_console, may_move_the_cursor, redact_result, say, wants_color
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import Inputs, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
@@ -23,7 +24,6 @@ from pkadvisor.cli.shared import (
     ResultFormat,
     ResultShared,
     Shared,
-    examples,
     option,
     typed_again,
     unfold,

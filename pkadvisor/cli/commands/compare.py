@@ -13,10 +13,11 @@ import typer
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.score import json_of_keys
 from pkadvisor.cli.configuration import settings_for
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
-from pkadvisor.cli.shared import InputOptions, ResultFiles, ResultFormat, ResultShared, Shared, examples, option, unfold
+from pkadvisor.cli.shared import InputOptions, ResultFiles, ResultFormat, ResultShared, Shared, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 
 if TYPE_CHECKING:

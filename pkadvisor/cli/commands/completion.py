@@ -9,7 +9,8 @@ import typer
 
 from pkadvisor.cli.completions import COMPLETE
 from pkadvisor.cli.console import write_text
-from pkadvisor.cli.shared import Shared, examples, unfold
+from pkadvisor.cli.examples import examples
+from pkadvisor.cli.shared import Shared, unfold
 
 EPILOG = examples("advisor completion bash", "advisor completion zsh")
 

@@ -11,9 +11,10 @@ import typer
 
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import escape, redact_result, write_text
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.settings_schema import config_schema
-from pkadvisor.cli.shared import Format, Shared, examples, option, say_next, unfold
+from pkadvisor.cli.shared import Format, Shared, option, say_next, unfold
 from pkadvisor.documents.schema import document_schema
 from pkadvisor.observe.design_file.declaration import design_schema
 from pkadvisor.review.rules.rule_schema import rule_schema

@@ -15,8 +15,9 @@ from pkadvisor.cli.commands.rules import show_rule
 from pkadvisor.cli.completions import target_words
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import redact_result, show_page, write_bytes
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
-from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, option, unfold
 from pkadvisor.documents.explanation import Explanation
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.progress import Progress
@@ -33,7 +34,7 @@ EPILOG = examples(
 QUERY = "query:"
 SCHEME = "scheme"
 WORDS = ("query", "scheme", "key", "keys")
-TARGETS = ("query:NAME", "scheme:N", "scheme", "key", "keys", "PK101")
+TARGETS = ("query:NAME", "scheme:N", "scheme:KIND:N", "scheme", "key", "keys", "PK101")
 _RULE = re.compile(r"[Pp][Kk][0-9]+|[A-Za-z]{2,8}[0-9]{3,4}|[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+")
 
 UseCase = Callable[["AnalyzeRequest", "Progress"], Explanation]
@@ -45,7 +46,7 @@ def explain(
         str | None,
         typer.Argument(
             metavar="TARGET",
-            help="PK101 or the name of a rule, query:NAME, scheme:N, scheme:current, key VALUE or keys; "
+            help="PK101 or the name of a rule, query:NAME, scheme:N, scheme:current, scheme:KIND:N, key VALUE or keys; "
             "with --scheme alone: those keys.",
             show_default=False,
             autocompletion=target_words,
@@ -79,10 +80,10 @@ def explain(
     """Explain a rule, a query's plan, a scheme's place in the ranking, a key, or the templates of given keys.
 
     query:NAME (or a word of it) tells the access, the requests, entities read against returned, and why no better
-    plan exists under the scheme. scheme:N tells where a scheme of the ranking loses and by how much, the queries
-    that decide, the smallest change of one rate that would turn it, and which assumed numbers the verdict hangs on;
-    with --result from a result file alone. --scheme alone tells the same of any keys. key VALUE tells what each
-    piece of a key means. keys tells the templates that the keys in DATA look like, with the share of rows of each.
+    plan exists under the scheme. scheme:N tells where a scheme of the ranking (or scheme:KIND:N, of a kind of rows)
+    loses and by how much, the queries that decide, the smallest change of one rate that would turn it, and which
+    assumed numbers the verdict hangs on. --scheme alone tells the same of any keys. key VALUE tells what each piece of
+    a key means. keys tells the templates that the keys in DATA look like, with the share of rows of each.
     """
     given = list(texts or ())
     if _is_rule(target, scheme, rules):
@@ -165,7 +166,7 @@ def _use_case(target: str, given: list[str], scheme: str | None, judging: Judgin
 
 def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
     """A scheme by its number, or as written in ``--scheme``."""
-    from pkadvisor.usecases.explain_scheme import explain_scheme, rank_of
+    from pkadvisor.usecases.explain_scheme import explain_scheme, scheme_named
 
     which = target.partition(":")[2]
     if which and scheme is not None:
@@ -176,7 +177,7 @@ def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
         fix = "scheme:1, scheme:current, or scheme --scheme 'PARTITIONKEY | ROWKEY'"
         raise UsageError("which scheme?", where="TARGET", fix=fix)
     if scheme is None:
-        rank_of(which)  # wrong words are told before anything is read
+        scheme_named(which)  # wrong words are told before anything is read
         return lambda request, progress: explain_scheme(request, which, None, progress)
     return lambda request, progress: explain_scheme(request, None, scheme, progress)
 

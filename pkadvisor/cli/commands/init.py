@@ -12,9 +12,10 @@ import typer
 
 from pkadvisor.cli.commands.analyze import listen, parse_fraction, parse_share
 from pkadvisor.cli.console import is_terminal, say, write_text
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import STDIN, check_inputs, path_text
 from pkadvisor.cli.output import write_whole
-from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, Shared, option, unfold
 from pkadvisor.errors import UsageError
 from pkadvisor.usecases.init import DESIGN_FILE, PRE_COMMIT_FILE, Given, planned
 from pkadvisor.usecases.pipelines import Ci, Install, hook_text, install_from, own_source

@@ -12,7 +12,8 @@ import typer
 
 from pkadvisor.cli.completions import page_words
 from pkadvisor.cli.console import escape_page, is_terminal, make_console, wants_color, write_bytes, write_text
-from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
+from pkadvisor.cli.examples import examples
+from pkadvisor.cli.shared import Format, Shared, option, unfold
 from pkadvisor.errors import UsageError
 from pkadvisor.manual import PAGES, near_pages, page_text, title_and_summary
 

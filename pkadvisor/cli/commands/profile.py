@@ -10,19 +10,10 @@ from typing import Annotated
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import of_the_project
 from pkadvisor.cli.console import redact_result, say, write_bytes
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
-from pkadvisor.cli.shared import (
-    DataFiles,
-    Format,
-    InputOptions,
-    ReviewFormat,
-    Shared,
-    examples,
-    option,
-    say_next,
-    unfold,
-)
+from pkadvisor.cli.shared import DataFiles, Format, InputOptions, ReviewFormat, Shared, option, say_next, unfold
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
 

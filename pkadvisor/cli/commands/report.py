@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from pkadvisor.cli.console import is_terminal, say, write_bytes
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import check_files
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text
 from pkadvisor.cli.paging import Paging, page_of, write_page
-from pkadvisor.cli.shared import PageFormat, PageShared, examples, option, say_next, unfold
+from pkadvisor.cli.shared import PageFormat, PageShared, option, say_next, unfold
 from pkadvisor.errors import InputError, UsageError
 
 EPILOG = examples(

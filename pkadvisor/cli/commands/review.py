@@ -16,17 +16,18 @@ from pkadvisor.cli.commands.review_options import FailOn, GateOptions, Reporting
 from pkadvisor.cli.commands.review_output import deliver, settle_outputs
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import say, say_error
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files, load_sample, nearby, path_text
 from pkadvisor.cli.output import size_text, write_whole
 from pkadvisor.cli.paging import Paging
 from pkadvisor.cli.settings import Settings
-from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, unfold
+from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, unfold
 from pkadvisor.errors import AdvisorError, UsageError
 from pkadvisor.files import exists
 
 if TYPE_CHECKING:
     from pkadvisor.documents.review import ReviewDocument
-    from pkadvisor.usecases.review import ReviewRequest
+    from pkadvisor.usecases.review.request import ReviewRequest
 
 EPILOG = examples(
     "advisor samples write footrace race",
@@ -102,7 +103,7 @@ def request_of(evidence: ReviewEvidence, gate: GateOptions, reporting: Reporting
     """The command line over the settings, in the terms of the use case; ``review`` adds which designs."""
     from pkadvisor.review.rules.selection import words_of
     from pkadvisor.review.views.findings import Severity
-    from pkadvisor.usecases.review import ReviewRequest
+    from pkadvisor.usecases.review.request import ReviewRequest
 
     return ReviewRequest(
         designs=(),

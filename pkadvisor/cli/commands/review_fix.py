@@ -17,7 +17,8 @@ from pkadvisor.values import dataclass
 if TYPE_CHECKING:
     from pkadvisor.documents.review import ReviewDocument, ReviewFinding
     from pkadvisor.review.gate.fixes import Fixed
-    from pkadvisor.usecases.review import Conducted, ReviewRequest
+    from pkadvisor.usecases.review import Conducted
+    from pkadvisor.usecases.review.request import ReviewRequest
 
 _BOM = b"\xef\xbb\xbf"
 _NOTHING = "nothing to fix"

@@ -11,6 +11,7 @@ import typer
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import redact_result
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
@@ -21,7 +22,6 @@ from pkadvisor.cli.shared import (
     ResultFormat,
     ResultShared,
     Shared,
-    examples,
     option,
     typed_again,
     unfold,

@@ -14,6 +14,7 @@ from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.stress_options import Experiment, Targeting, ended_early, real_target
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import escape_page, redact_result, say, speaks_unicode, width_of, write_bytes, write_text
+from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
@@ -25,7 +26,6 @@ from pkadvisor.cli.shared import (
     ResultFormat,
     ResultShared,
     Shared,
-    examples,
     option,
     typed_again,
     unfold,

@@ -28,6 +28,7 @@ from pkadvisor.design.rows.samples.declared_values import keep_declared
 from pkadvisor.design.rows.sets.pairs import pairs_of_rows
 from pkadvisor.lazy import pl
 from pkadvisor.limits import Limits
+from pkadvisor.numbers import percent
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.profile.profile import POSITION
@@ -55,7 +56,7 @@ def bench_for(
     assert data is not None
     if section.traffic is not None and section.traffic.fraction < 1:
         notes.append(
-            f"the log is assumed to hold {100 * section.traffic.fraction:.3g} % of the requests: rates are "
+            f"the log is assumed to hold {percent(section.traffic.fraction)} of the requests: rates are "
             "scaled up, and busiest minutes of a thin log look busier than they are"
         )
     if not data.complete:

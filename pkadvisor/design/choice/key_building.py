@@ -163,24 +163,29 @@ def join(parts: Iterable[Part], separator: str, prefix: str = "") -> tuple[Part,
     return tuple(out)
 
 
-def separator_for(bench: Bench) -> str:
-    """Of the separators that no short text value contains the one behind which most requests find texts in their order:
-    the first of equals."""
-    population = bench.population
-    texts = [n for n, e in population.types.items() if e is EdmType.STRING and population.has(n)]
-    short = [n for n in texts if _identifies(n, population, missing=True)]
-    held = population.frame.select(
-        pl.any_horizontal(pl.lit(False), *(pl.col(n).str.contains(separator, literal=True).any() for n in short)).alias(
-            separator
-        )
-        for separator in SEPARATORS
-    ).row(0, named=True)
-    ordered = [(n, d.query.rate.mean_per_s) for d in bench.demands for n in _in_order(d) if n in texts]
+def separator_for(*benches: Bench) -> str:
+    """Of the separators that no short text value of any kind contains the one behind which most requests find texts in
+    their order: the first of equals. Kinds that share a PartitionKey need one for all."""
+    free = [s for s in SEPARATORS if not any(_held(bench.population, s) for bench in benches)]
 
     def in_order_per_s(separator: str) -> float:
-        return sum(rate for name, rate in ordered if population.keeps_order(name, separator))
+        return sum(
+            demand.query.rate.mean_per_s
+            for bench in benches
+            for demand in bench.demands
+            for name in _in_order(demand)
+            if bench.population.types.get(name) is EdmType.STRING and bench.population.keeps_order(name, separator)
+        )
 
-    return max((s for s in SEPARATORS if not held[s]), key=in_order_per_s, default=SEPARATORS[0])
+    return max(free, key=in_order_per_s, default=SEPARATORS[0])
+
+
+def _held(population: Population, separator: str) -> bool:
+    """Whether a short text value contains a separator."""
+    texts = [n for n, e in population.types.items() if e is EdmType.STRING and population.has(n)]
+    short = [n for n in texts if _identifies(n, population, missing=True)]
+    held = pl.any_horizontal(pl.lit(False), *(pl.col(n).str.contains(separator, literal=True).any() for n in short))
+    return bool(population.frame.select(held).item())
 
 
 def _in_order(demand: Demand) -> set[str]:

@@ -91,9 +91,12 @@ class Advice:
         return (*self.ranking, *(c for c in self.priced if c.scheme.text not in known))
 
 
-def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
-    """Search the candidates and choose; ``extra`` schemes take part in the ranking (named by a user)."""
-    ground = KeyGround(bench, separator_for(bench), in_use(current, bench))
+def advise(
+    bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = (), separator: str | None = None
+) -> Advice:
+    """Search the candidates and choose; ``extra`` schemes take part in the ranking (named by a user). ``separator``
+    stands between the parts of keys: the one for this bench where None."""
+    ground = KeyGround(bench, separator or separator_for(bench), in_use(current, bench))
     pool: dict[str, CostEstimate] = {}
 
     def add(scheme: KeyScheme) -> CostEstimate:
@@ -106,7 +109,7 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     for main in list(mains):
         for finer in refine(main, ground):
             mains.append(add(finer))
-    mains = with_reason(mains, ground)
+    mains = with_reason(mains, set(), ground)
     given = [add(scheme) for scheme in (*([current] if current else []), *extra)]
     extended: list[CostEstimate] = []
     structures, nodes, gap, cut = len({c.scheme.text for c in mains}), 0, 0.0, False
@@ -125,8 +128,8 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
             add(finer) for estimate in extended for finer in refine_rows(estimate, ground) if finer.text not in pool
         ]
     named = {id(c) for c in given}
-    rowed = [c for c in pool.values() if id(c) not in named and not _idle_rows(c)]
-    everything = [*(c for c in pool.values() if id(c) in named), *with_reason(rowed, ground)]
+    useful = [c for c in pool.values() if id(c) in named or not _idle_rows(c)]
+    everything = with_reason(useful, named, ground)
     everything = one_of_each_text(everything, named, ground)
     best = best_of(everything)
     nearby = [*recounted(best, ground), *one_row_apart(best, add, ground)] if id(best) not in named else []
@@ -190,16 +193,19 @@ def _spares_rewriting(added: CostEstimate, best: CostEstimate) -> bool:
     return len(added.scheme.index_rows) <= len(best.scheme.index_rows) and good_enough(added, best)
 
 
-def with_reason(estimates: Sequence[CostEstimate], ground: KeyGround) -> list[CostEstimate]:
-    """Without main keys of one PartitionKey for all entities, unless there is a reason for one partition: the table
-    stays small, or no other key misses the constraints as little or keeps as many transactions."""
+def with_reason(estimates: Sequence[CostEstimate], named: set[int], ground: KeyGround) -> list[CostEstimate]:
+    """Without main keys of one PartitionKey for all entities that nobody named, unless there is a reason for one
+    partition: the table stays small, or no other key, named or not, misses the constraints as little or keeps as many
+    transactions."""
     if ground.stays_small:
         return list(estimates)
     spread = [c for c in estimates if not constant(c.scheme.main.partition)]
     single = [c for c in estimates if constant(c.scheme.main.partition)]
     if not any(each in spread for each in missing_least(estimates, lambda c: c.violations)):
         return list(estimates)
-    return list(estimates) if single and max(map(_kept, single)) > max(map(_kept, spread)) else spread
+    if single and max(map(_kept, single)) > max(map(_kept, spread)):
+        return list(estimates)
+    return [c for c in estimates if id(c) in named or not constant(c.scheme.main.partition)]
 
 
 def _kept(estimate: CostEstimate) -> int:

@@ -10,6 +10,7 @@ from pkadvisor.design.cost.terms import term_named
 from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate, Violation
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.numbers import amount
 from pkadvisor.values import dataclass
 
 SECONDS_PER_DAY = 86_400
@@ -102,6 +103,6 @@ def within_budgets(estimate: CostEstimate, bench: Bench) -> CostEstimate:
         value = BOUNDS[budget.key].value(estimate, bench)
         if value > budget.limit:
             times = value / budget.limit if budget.limit else 10.0 + value
-            message = f"{budget.key} is {value:,.4g}, over the budget of {budget.limit:,.4g} ({budget.unit})"
+            message = f"{budget.key} is {amount(value)}, over the budget of {amount(budget.limit)} ({budget.unit})"
             over.append(Violation("budget", message, value, budget.limit, budget.unit, times, subject=budget.key))
     return replace(estimate, violations=(*estimate.violations, *over)) if over else estimate

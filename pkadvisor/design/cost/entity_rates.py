@@ -94,14 +94,14 @@ def contended(bench: Bench) -> tuple[Violation, ...]:
             continue
         rate, most = now.rate_per_s, now.commits_per_s_max
         rows, later = (sharded_counter(rate * factor, bench.limits).shards for factor in (1, horizon))
-        when = f"{rate:,.3g} times a second at the peak"
+        when = f"{amount(rate)} times a second at the peak"
         assumed = now.load < 1 and growth is None
         if now.load < 1:
-            when += f", {amount(rate * horizon)} after {horizon:.3g}x growth" + (" (assumed)" if assumed else "")
+            when += f", {amount(rate * horizon)} after {amount(horizon)}x growth" + (" (assumed)" if assumed else "")
         over = f"{later} rows" + (f" ({rows} would do at today's peak)" if rows != later else "")
         message = (
-            f"'{name}' reads, changes and writes one entity {when}; about {most:,.3g}/s can commit under any key "
-            f"(a read and a write take {now.cycle_ms:.3g} ms): shard the counter over {over}, and add them up "
+            f"'{name}' reads, changes and writes one entity {when}; about {amount(most)}/s can commit under any key "
+            f"(a read and a write take {amount(now.cycle_ms)} ms): shard the counter over {over}, and add them up "
             "when it is read"
         )
         severity = now.load * horizon

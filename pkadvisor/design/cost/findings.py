@@ -16,7 +16,7 @@ from pkadvisor.design.load.time_collisions import time_collisions
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts, reaction_s, write_fronts
-from pkadvisor.numbers import percent
+from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import SERVER_TIME, EdmType
 
@@ -127,9 +127,9 @@ def _collisions_of_time(scheme: KeyScheme, bench: Bench) -> list[Violation]:
     upserted = Operation.UPSERT in operations and Operation.INSERT not in operations
     what = "overwrites one" if upserted else "finds its key taken (409)"
     message = (
-        f"about {collisions.expected:,.3g} of {collisions.entities:,.3g} entities are expected to have the key "
+        f"about {amount(collisions.expected)} of {amount(collisions.entities)} entities are expected to have the key "
         f"of another, which {what}: nothing but {collisions.instant.name} tells them apart, in the unit of one "
-        f"{collisions.instant.unit} that its values show, and {collisions.per_s:,.3g} entities/s come"
+        f"{collisions.instant.unit} that its values show, and {amount(collisions.per_s)} entities/s come"
     )
     share = min(1.0, collisions.expected / max(1.0, collisions.entities))
     return [Violation("not-unique", message, collisions.expected, 0.0, "entities", 2.0 + 8 * share, subject="time")]
@@ -179,7 +179,7 @@ def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:
 
 def _counts(cost: ClassCost) -> str:
     returned = cost.entities_returned
-    shown = f"{returned:,.0f}" if returned >= 100 or returned == int(returned) else f"{returned:.3g}"
+    shown = f"{returned:,.0f}" if returned >= 100 or returned == int(returned) else amount(returned)
     return f"{cost.entities_read:,.0f} entities read for {shown} returned"
 
 

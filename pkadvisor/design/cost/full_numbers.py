@@ -22,6 +22,7 @@ from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
+from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Operation
 
 DAY_S = 86_400.0
@@ -163,8 +164,8 @@ def counter_findings(scheme: KeyScheme, bench: Bench) -> tuple[list[Violation], 
     contended = contention(per_s * bench.horizon_factor, bench.limits)
     text = (
         f"every insert fetches {assigned[0]} from the counter of its group, a bottleneck: one entity that is read and "
-        f"updated under If-Match, at most {contended.commits_per_s_max:,.3g} times/s; the busiest takes {per_s:,.3g} "
-        f"inserts/s at the peak"
+        f"updated under If-Match, at most {amount(contended.commits_per_s_max)} times/s; the busiest takes "
+        f"{amount(per_s)} inserts/s at the peak"
     )
     if contended.load >= 1:
         most = contended.commits_per_s_max

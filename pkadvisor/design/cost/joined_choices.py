@@ -42,7 +42,7 @@ def combinations(plan: AccessPlan, demand: Demand, population: Population) -> tu
     chosen = [dict(zip(names, each, strict=True)) for each in product(*(any_of[name] for name in names))]
     if not names or len(chosen) * len(demand.instances) > ASKED_ROWS_MOST:
         return ()
-    memo = ("joined choices", demand.query.name, names)
+    memo = ("joined choices", demand.asked, names)
     if memo not in population.memo:
         values = [{n: v for n, o in c.items() if (v := sampled_literal(n, o, population)) is not None} for c in chosen]
         population.memo[memo] = with_copies(population, [(demand.instances, each) for each in values])

@@ -151,7 +151,7 @@ def _known_of(
     """What was computed of a plan, and the scheme without the index rows that it neither goes through nor meets."""
     memory = _kept(population)
     small, along = _with_rows_met(plan, demand, scheme, population)
-    memo = (demand.query.name, small, along.way)
+    memo = (demand.asked, small, along.way)
     known = memory.find(memo)
     basis = _basis(demand, bench)
     if known is None or not known.holds(along, basis):
@@ -346,7 +346,7 @@ def _piecewise_scans(plan: AccessPlan, between: Floats, scanned: Floats, returne
     return scans if scans.any() else None
 
 
-@remembered("periods asked", of=lambda plan, demand, _: (demand.query.name, plan.periods))
+@remembered("periods asked", of=lambda plan, demand, _: (demand.asked, plan.periods))
 def _period_count(plan: AccessPlan, demand: Demand, population: Population) -> Floats:
     """Periods between the bounds of a range, per instance: one request each."""
     assert plan.periods is not None

@@ -42,7 +42,7 @@ def throttled(estimate: CostEstimate, bench: Bench) -> Term:
         return Term("throttled at peak", refused, "share of attempts", Basis.DERIVED, source)
     settled = chained_equilibrium(_pages(estimate, bench), limits.partition_entities_per_s, limits.retry_attempts)
     source = f"equilibrium of {limits.retry_attempts} retries at the hottest partition; each operation is tried "
-    source += f"{settled.amplification:.3g} times, {percent(settled.lost_share)} are lost"
+    source += f"{amount(settled.amplification)} times, {percent(settled.lost_share)} are lost"
     return Term("throttled at peak", settled.rejected_share, "share of attempts", Basis.DERIVED, source)
 
 

@@ -177,7 +177,7 @@ class Reading:
         """(the first instance of those that name the same values and bounds, the number of each instance's)."""
         instances, bounds, memo = self.demand.instances, self.demand.bounds, self.population.memo
         plans = tuple(dict.fromkeys((self.plan.equal_atoms, range_of_others(self.plan).equal_atoms)))
-        key = ("named alike", self.demand.query.name, plans)
+        key = ("named alike", self.demand.asked, plans)
         known = memo.get(key)
         if known is not None and np.array_equal(known[0], instances):
             same: tuple[Ints, Ints] = known[1:]

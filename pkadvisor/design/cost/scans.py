@@ -141,7 +141,7 @@ def _own_rows(plan: AccessPlan, demand: Demand, population: Population, key: Key
     so the counts are kept."""
     there = row_mask(key, row, population)
     among = key.partition if there is not None else None
-    memo = ("reached", demand.query.name, frozenset(plan.equal_atoms), plan.range_atom, plan.choices, among)
+    memo = ("reached", demand.asked, frozenset(plan.equal_atoms), plan.range_atom, plan.choices, among)
     if memo not in population.memo:
         over = demand.bounded(plan.range_atom)
         bounds = demand.bounds[over[1]] if over else None
@@ -297,7 +297,7 @@ def missing_in_range(
         return np.zeros(len(demand.instances))
     inside, missing = read
     among = key.partition if row_mask(key, row, population) is not None else None
-    memo = ("reached without", demand.query.name, frozenset(plan.equal_atoms), plan.range_atom, among)
+    memo = ("reached without", demand.asked, frozenset(plan.equal_atoms), plan.range_atom, among)
     if memo not in population.memo:
         population.memo[memo] = reached(population, demand, plan.equal_atoms, None, None, missing)
     return np.asarray(population.memo[memo] * inside)

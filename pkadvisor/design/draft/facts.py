@@ -11,7 +11,8 @@ from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
 from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.rows.decode import NOT_FOUND
 from pkadvisor.design.rows.logged.requests import LoggedRequest, reader_of
-from pkadvisor.lazy import pl
+from pkadvisor.lazy import np, pl
+from pkadvisor.numbers import amount
 from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.values import dataclass
@@ -38,8 +39,8 @@ LATER: Final = 0.5
 """Share of a property's times after the end of the log from which on they lie in the future, as those of an expiry."""
 GROWTH_MONTHS: Final = 3
 GROWTH_ROWS: Final = 300
-GROWTH_ENDS: Final = 100
-"""Entities of the first and of the last month, from which on their ratio is a growth."""
+GROWTH_ERRORS: Final = 2.0
+"""Standard errors by which the growth of arrivals differs from zero, if it is one and not chance or a season."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,24 +211,53 @@ def _changes(table: DraftTable) -> bool:
     return table.traffic is None or any(c.op.writes and str(c.op) not in _KEEPS for c in table.traffic.classes)
 
 
-def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> str:
-    """What arrivals say of growth, as ``4.2 %/month (…)``; empty where they span too little, or where the time of the
-    last change is all there is and entities are changed."""
+@dataclass(frozen=True, slots=True)
+class ArrivalGrowth:
+    """How the arrivals of the whole months grow: the factor of a month, and entities a day in the first and last one.
+
+    ``steady``: the factor is within GROWTH_ERRORS standard errors of one.
+    """
+
+    factor: float
+    steady: bool
+    ends: tuple[tuple[str, float], tuple[str, float]]
+
+    @property
+    def basis(self) -> str:
+        (first, before), (last, after) = self.ends
+        return f"{amount(before)} entities a day in {first}, {amount(after)} in {last}"
+
+
+def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> ArrivalGrowth | None:
+    """What arrivals say of growth; None where they span too little, or where the time of the last change is all there
+    is and entities are changed.
+
+    The slope of ln(entities a day) over the months, by least squares. Its error is that of the residuals or of
+    Poisson's counts, whichever is larger.
+    """
     data = table.data
     if data is None or by is None or (by.name == "timestamp" and _changes(table)):
-        return ""
+        return None
     frame = data.sample
     if kind is not None and by.name in kind.parts:
         frame = with_key_parts(frame.select(KEYS), kind.key, [by.name], kind.types)
     name = by.name if by.name in frame.columns else next((n for n in frame.columns if n.lower() == by.name), "")
-    if not name or not isinstance(frame.schema[name], pl.Datetime):
-        return ""
-    months = frame.select(m=pl.col(name).dt.strftime("%Y-%m")).drop_nulls().group_by("m").len().sort("m")
+    if not name or not isinstance(frame.schema[name], pl.Datetime) or not frame.height:
+        return None
+    months = frame.select(m=pl.col(name).dt.truncate("1mo")).drop_nulls().group_by("m").len().sort("m")
     whole = months.slice(1, max(0, months.height - 2))  # the first and the last month may be cut
-    if whole.height < GROWTH_MONTHS or int(whole["len"].sum()) < GROWTH_ROWS:
-        return ""
-    first, last = whole.row(0), whole.row(-1)
-    if min(first[1], last[1]) < GROWTH_ENDS:
-        return ""
-    per_month = (last[1] / first[1]) ** (1 / (whole.height - 1)) - 1
-    return f"{100 * per_month:+.1f} %/month ({first[1]:,} entities of {first[0]}, {last[1]:,} of {last[0]})"
+    starts, counts = whole.to_series(0), whole.to_series(1).to_numpy()
+    if whole.height < GROWTH_MONTHS or int(counts.sum()) < GROWTH_ROWS:
+        return None
+    days = starts.dt.month_end().dt.day().to_numpy()
+    at = (starts.dt.year() * 12 + starts.dt.month()).to_numpy()
+    at = at - at.mean()
+    logs = np.log(counts / days)
+    slope = float((at * logs).sum() / (at**2).sum())
+    residuals = logs - logs.mean() - slope * at
+    variance = max(float((residuals**2).sum()) / (whole.height - 2), float((1 / counts).mean()))
+    error = (variance / float((at**2).sum())) ** 0.5
+    a_day = counts / days * (data.rows / frame.height)
+    first, last = starts[0].strftime("%Y-%m"), starts[-1].strftime("%Y-%m")
+    ends = (first, float(a_day[0])), (last, float(a_day[-1]))
+    return ArrivalGrowth(float(np.exp(slope)), abs(slope) < GROWTH_ERRORS * error, ends)

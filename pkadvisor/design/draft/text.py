@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Final
 
 from pkadvisor.design.draft.assign import Drafted
-from pkadvisor.design.draft.facts import Arrival, Sampled, arrival, growth, sampled
+from pkadvisor.design.draft.facts import Arrival, ArrivalGrowth, Sampled, arrival, growth, sampled
 from pkadvisor.design.draft.guesses import likely_filter, likely_keys, shown
 from pkadvisor.design.draft.tables import DraftKind, DraftTable
 from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query, rate_of
@@ -296,19 +296,23 @@ STEEP: Final = 25.0
 """Per cent a month, 15 times a year, from which on a measured growth is that of a table that is being filled."""
 
 
-def _growth(measured: str) -> list[str]:
-    if not measured:
+def _growth(measured: ArrivalGrowth | None) -> list[str]:
+    if measured is None:
         return _line(
             4, "# growth: {rate: 8 %/month, of: new_keys}", "not measured; without it a factor of 3 is assumed"
         )
-    rate, _, why = measured.partition(" (")
-    if rate.startswith("-"):
-        return _line(4, "# growth: {rate: 8 %/month, of: new_keys}", f"the table shrinks: {measured}")
-    told = f"{{rate: {rate.lstrip('+')}, of: new_keys}}"
-    if float(rate.split()[0]) > STEEP:
-        why = f"too steep to go on for a year: {why.rstrip(')')}; how much is to be planned for?"
-        return _line(4, f"# growth: {told}", why)
-    return _line(4, f"growth: {told}", f"measured by arrival: {why.rstrip(')')}")
+    if measured.steady:
+        why = f"arrivals are steady: {measured.basis}; how much growth is to be planned for?"
+        return _line(4, "# growth: {rate: 8 %/month, of: new_keys}", why)
+    percent = 100 * (measured.factor - 1)
+    if percent < 0:
+        why = f"fewer arrive: {measured.basis}; how much growth is to be planned for?"
+        return _line(4, "# growth: {rate: 8 %/month, of: new_keys}", why)
+    text = f"{{rate: {percent:.1f} %/month, of: new_keys}}"
+    if percent > STEEP:
+        why = f"too steep to go on for a year: {measured.basis}; how much is to be planned for?"
+        return _line(4, f"# growth: {text}", why)
+    return _line(4, f"growth: {text}", f"measured by arrival: {measured.basis}")
 
 
 def _classes(table: DraftTable, classes: list[DraftClass], to_fill_in: bool) -> list[str]:
@@ -359,6 +363,8 @@ def _class(one: DraftClass) -> list[str]:
             lines += _line(8, f"key: [{', '.join(map(plain_or_quoted, one.keys))}]")
         if query.sets:
             lines += _line(8, f"sets: [{', '.join(map(plain_or_quoted, query.sets))}]", "deduced from the log")
+    if query.read_modify_write:
+        lines += _line(8, "read_modify_write: true", "deduced: attempts got 412, as the entity had changed")
     whole = query.rate.basis is Basis.COUNTED
     lines += _line(8, f"rate: {mean}", "measured" if whole else "measured, and scaled up to all requests")
     if peak:

@@ -16,9 +16,9 @@ from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
 from pkadvisor.design.evidence.logged_values import FOUND, parameters
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, CostEstimate
 from pkadvisor.design.load.windows import APART, in_time, width_s
-from pkadvisor.design.rows.decode import SAME_RATE
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.density import Density, density_of, span_of
+from pkadvisor.design.rows.logged.twins import SAME_RATE
 from pkadvisor.documents.notes import RATES_APART
 from pkadvisor.lazy import Floats, np, special
 from pkadvisor.numbers import amount, percent, ratio

@@ -8,6 +8,7 @@ from pkadvisor.design.evidence.given import Evidence, Ground
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
+from pkadvisor.design.rows.passing import logged_inserts
 from pkadvisor.design.rows.strange_values import far_values, other_case, shown_value
 from pkadvisor.lazy import np
 from pkadvisor.numbers import percent
@@ -16,6 +17,8 @@ from pkadvisor.values import dataclass
 
 FOUND = 0.5
 """Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""
+BEGUN = 0.1
+"""Share of the log's inserts within which the first into a partition comes that was there before the log: assumed."""
 FOUND_EXPECTED = 10
 """Parameters of a sample that must be expected in the data before their absence says something."""
 
@@ -23,7 +26,7 @@ FOUND_EXPECTED = 10
 def parameters(given: Evidence) -> Ground:
     """Whether what requests ask for is in the data."""
     name, title = "parameters", "logged values that are in the data"
-    if (unknown := _hidden_ranges(given) or _without_values(given)) is not None:
+    if (unknown := _hidden_ranges(given) or _without_values(given) or _begun_before_log(given)) is not None:
         return unknown
     logged = [d for d in given.bench.demands if _looks_up(d)]
     if not logged:
@@ -115,6 +118,43 @@ def _without_values(given: Evidence) -> Ground | None:
     name = missing(next(d for d in given.bench.demands if d.query.name == worst))[0]
     sentence = f"no entity of the data has a value of {name}, which '{worst}' asks for: nobody can say what it returns"
     what = f"data with {name}; a hash of each value is enough for equality"
+    return Ground("parameters", "logged values that are in the data", sentence, False, what, rests)
+
+
+def _begun_before_log(given: Evidence) -> Ground | None:
+    """The ground that does not carry because what is scanned lies in partitions that the log fills, that were there
+    before the log begins, and of which the data has nothing; else None.
+
+    A log tells the size of a partition that begins in it, such as that of a new order. Where the first insert into most
+    partitions is one of the first of the log, they are older, such as the day on which the log begins.
+    """
+    inserts = logged_inserts(given.bench.population)
+    if inserts is None or inserts.came is None or len(inserts.instances) < FOUND_EXPECTED:
+        return None
+    order = np.argsort(inserts.came, kind="stable")
+    rows, places = inserts.instances[order], np.arange(len(order)) / len(order)
+    plans = {c.name: c.plan for c in given.best.classes}
+
+    def unknown(demand: Demand) -> bool:
+        plan = plans.get(demand.query.name)
+        if plan is None or plan.point or not plan.equal_atoms or not _looks_up(demand):
+            return False
+        ids, groups = given.bench.population.groups(plan.equal_atoms)
+        first = np.full(groups, np.inf)
+        np.minimum.at(first, ids[rows], places)
+        absent = given.bench.population.matching(plan.equal_atoms, demand.instances) == 0
+        begun = first[ids[demand.instances]] <= BEGUN
+        return demand.mean((absent & begun).astype(float)) > 1 - FOUND
+
+    rests = given.rests_on(unknown)
+    if rests < LOAD_DECIDES:
+        return None
+    worst = given.largest(unknown)
+    sentence = (
+        f"'{worst}' reads partitions that the log fills and of which the data has no entity: how many they hold, and "
+        "how many it reads, is not known"
+    )
+    what = "an export of the time of the log, or data with the entities of such a partition"
     return Ground("parameters", "logged values that are in the data", sentence, False, what, rests)
 
 

@@ -115,15 +115,25 @@ def decode_periods(
     return out
 
 
-def decode_clocks(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, timedelta]:
-    """For each property of which a whole key tells the time of day, the time since midnight."""
+def decode_clocks(
+    parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]
+) -> dict[str, tuple[timedelta, timedelta]]:
+    """For each property of which a whole key tells the time of day: the time since midnight, and how long it lasts.
+
+    It lasts no time where it is told to the second. The finest counts where a key tells several.
+    """
     clocks = [part for part in parts if isinstance(part, TimeOfDay)]
     match = decoder(parts, Context(dict(types), separators(parts))).fullmatch(text) if clocks else None
     if match is None:
         return {}
     varying = [part for part in parts if not isinstance(part, Literal)]
-    texts = {part.property: match.group(f"g{varying.index(part)}") for part in clocks}
-    return {part.property: part.clock_of(texts[part.property]) for part in clocks if texts[part.property] != MISSING}
+    out: dict[str, tuple[timedelta, timedelta]] = {}
+    for part in clocks:
+        shown = match.group(f"g{varying.index(part)}")
+        if shown != MISSING:
+            told = part.clock_of(shown), part.lasts
+            out[part.property] = min(told, out.get(part.property, told), key=lambda clock: clock[1])
+    return out
 
 
 def _ends_whole(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> bool:

@@ -30,6 +30,7 @@ from pkadvisor.design.keys.transforms import (
     Literal,
     Part,
     check_pattern,
+    clock_tokens,
 )
 from pkadvisor.design.keys.transforms.languages import ANY, Language, exactly, may_meet
 from pkadvisor.errors import UsageError, caret, did_you_mean
@@ -204,6 +205,7 @@ class _Hole:
             "source": ("property", "call"),
             "item": ("property", "call", "text"),
             "integer": ("integer",),
+            "integer or format": ("integer", "text"),
             "format": ("text",),
             "[text]": ("text",),
         }.get(kind, ())
@@ -223,9 +225,9 @@ class _Hole:
         if argument.data == "integer":
             return self.integer(function, str(token), token.start_pos)
         text = str(token)[1:-1].replace("''", "'")
-        if kind == "format":
+        if kind in ("format", "integer or format"):
             try:
-                check_pattern(text)
+                (check_pattern if kind == "format" else clock_tokens)(text)
             except ValueError as error:
                 raise self.fail(str(error), token.start_pos, width=len(str(token))) from None
             return text

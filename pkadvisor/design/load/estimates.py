@@ -18,6 +18,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.lazy import Bools, Floats
 from pkadvisor.limits import Limits
+from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
 from pkadvisor.values import dataclass
 
@@ -345,7 +346,7 @@ class Confidence:
         """How sure it is where a share of the load is a guess: where that decides, nothing is sure or counted."""
         if share < LOAD_DECIDES:
             return self
-        return replace(self._with_note(f"{100 * share:.2g} % of the draws are assumed"), assumed=share)
+        return replace(self._with_note(f"{percent(share)} of the draws are assumed"), assumed=share)
 
     def with_doubt(self, note: str) -> Confidence:
         """How sure it is where the evidence contradicts itself, or tells nothing of a query."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import Schedule, in_hours, timed
 from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.numbers import amount
 from pkadvisor.observe.minutes import DAY, MinuteSeries
 from pkadvisor.observe.workload import Basis, Rate, Workload
 from pkadvisor.table.edm import EdmType
@@ -210,5 +211,5 @@ def _arrival_columns(population: Population, start_s: int, step_s: int, columns:
 def _span(seconds: float) -> str:
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
+            return f"{amount(seconds / size)} {unit}"
     return f"{seconds:g} s"

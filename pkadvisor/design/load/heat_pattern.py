@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from pkadvisor.lazy import Floats, Ints, np
-from pkadvisor.numbers import amount
+from pkadvisor.numbers import amount, percent
 from pkadvisor.values import dataclass
 
 IDLE, EVEN, SKEWED, HOT_KEY, BURST = "idle", "even", "skewed", "hot-key", "burst"
@@ -241,4 +241,4 @@ def _still(by_row: Floats, partitions: Ints, of: str) -> Pattern:
 
 def rounded(share: float) -> str:
     """A share in per cent, in whole ones; below one of them with what it has."""
-    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"
+    return f"{100 * share:.0f} %" if share >= 0.01 else percent(share)

@@ -22,7 +22,7 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass
 
 
-@remembered("identities", of=lambda bench: tuple(d.query.name for d in bench.demands))
+@remembered("identities", of=lambda bench: tuple(d.asked for d in bench.demands))
 def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:
     """The property sets that name one entity, as far as is declared: those of updates and deletes, else of queries.
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from pkadvisor.design.keys.conditions import Conditions, Range, conditions
+from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.key_terms import (
     NOTHING_KNOWN,
     KeyTerm,
@@ -277,7 +277,8 @@ class _Planner:
         ``days``: the parts of the PartitionKey, which holds the range whole. Within a day a time of day is the time.
         """
         if part is not None and rises_in(part, days):
-            return ("p", part.properties[0])
+            name = part.properties[0]
+            return ("t", name, part.coarse_unit) if part.coarse_unit else ("p", name)
         if part is None or direction(part, parts, self.types, self.known) == 0:
             return None
         return part.atom
@@ -386,16 +387,16 @@ class _Planner:
             # Periods in order, then the time itself or nothing else: the order of the time, as keys are unique.
             while (
                 part is not None
-                and part.period
+                and (part.period or part.coarse_unit)
                 and part.properties == (by.property,)
-                and part.order(Context({})) == way
+                and (self._way(part, parts, key) if part.coarse_unit else part.order(Context({}))) == way
             ):
                 part, parts = next(left, (None, ()))
                 if part is None:
                     return True
             if part is None or part.properties != (by.property,):
                 return False
-            if part.period or self._way(part, parts, key) != way:
+            if part.period or part.coarse_unit or self._way(part, parts, key) != way:
                 return False
         return True
 
@@ -434,6 +435,3 @@ def _divided(
 def properties_of(filter_: Filter) -> tuple[str, ...]:
     """The properties of a filter."""
     return properties(filter_)
-
-
-__all__ = ["Conditions", "Range", "conditions", "plan"]

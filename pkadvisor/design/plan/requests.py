@@ -322,19 +322,3 @@ def _beyond_the_padding(plan: AccessPlan) -> list[str]:
                         f"{below} of one below {'0' if falls else f'-{10**width}'}"
                     )
     return list(dict.fromkeys(out))
-
-
-__all__ = [
-    "PERIODS_MAX",
-    "TARGET_KEYS",
-    "Request",
-    "ReturnedRow",
-    "admits",
-    "client_work",
-    "constant_of",
-    "holds",
-    "keys_of",
-    "multi_valued",
-    "next_period",
-    "requests",
-]

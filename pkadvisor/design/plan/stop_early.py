@@ -82,7 +82,7 @@ def _first_of_each(plan: AccessPlan, demand: Demand, population: Population, sca
     assert plan.top is not None
     pieces = requests_apart(plan, ())
     over = demand.bounded(plan.range_atom)
-    memo = ("first of each", demand.query.name, frozenset(plan.equal_atoms), tuple(pieces), over, plan.top)
+    memo = ("first of each", demand.asked, frozenset(plan.equal_atoms), tuple(pieces), over, plan.top)
     if memo not in population.memo:
         codes, size, low, high = demand.along(over, population)
         scale = population.total / max(1, population.rows) if not population.whole(plan.equal_atoms, over) else 1.0
@@ -178,7 +178,7 @@ def _places(plan: AccessPlan, key: Key, demand: Demand, population: Population) 
 
 
 @remembered(
-    "places", of=lambda atoms, parts, demand, _: (demand.query.name, frozenset(atoms), demand.query.order_by[0], parts)
+    "places", of=lambda atoms, parts, demand, _: (demand.asked, frozenset(atoms), demand.query.order_by[0], parts)
 )
 def _placed(reaching: tuple[Atom, ...], parts: Sequence[Part], demand: Demand, population: Population) -> _Places:
     """The places in the wanted order; rows that are equal in it lie as their keys do, in whatever order they came."""

@@ -84,7 +84,7 @@ def walk_back(plan: AccessPlan, demand: Demand, population: Population) -> WalkB
 
 
 def _of_walk(plan: AccessPlan, part: PeriodPart, demand: Demand, _: Population) -> Hashable:
-    asked = (demand.query.name, frozenset(plan.equal_atoms), part.property, part.unit)
+    asked = (demand.asked, frozenset(plan.equal_atoms), part.property, part.unit)
     return *asked, plan.top, bool(plan.unserved), _within_bounds(plan, part)
 
 

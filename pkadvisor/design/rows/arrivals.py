@@ -11,6 +11,7 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Ints, np
+from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
@@ -132,8 +133,8 @@ def _windows(workload: Workload, arrival: str) -> Iterator[tuple[str, float]]:
 def _span(seconds: float) -> str:
     for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= size:
-            return f"{seconds / size:,.3g} {unit}"
-    return f"{seconds:,.3g} s"
+            return f"{amount(seconds / size)} {unit}"
+    return f"{amount(seconds)} s"
 
 
 @remembered("newest", of=lambda _, atoms: frozenset(atoms))

@@ -48,7 +48,7 @@ def with_constants(parts: Iterable[Part], demand: Demand, population: Population
     return replace(demand, instances=instances, constants=constants, mixed=mixed), made
 
 
-@remembered("asked rows", of=lambda demand, names, _: (demand.query.name, names))
+@remembered("asked rows", of=lambda demand, names, _: (demand.asked, names))
 def _asked_rows(demand: Demand, names: tuple[str, ...], population: Population) -> tuple[Ints, Ints, Population]:
     """(instances with asked rows, the rows that these are copied from, the population with the copies)."""
     met = np.logical_and.reduce([demand.constants[name][demand.instances] for name in names])

@@ -12,7 +12,7 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.rows.density import density_of
 from pkadvisor.design.rows.passing import US, logged_inserts
 from pkadvisor.design.rows.population import Population
-from pkadvisor.lazy import Ints, np
+from pkadvisor.lazy import Ints, np, pl
 from pkadvisor.observe.workload import Operation, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -26,6 +26,10 @@ RISING_SHARE = 0.95
 """Rows of a counter that are no less than all before them in their group, of those that are not the first of it."""
 RISES_MIN = 20
 """Rows that must exceed all before them in their group, so that it is not taken for a counter by chance."""
+FIELDS = ("month", "quarter", "day", "hour", "minute", "second", "week", "weekday", "ordinal_day")
+"""Fields of a date or clock: a number that is one of them starts again and never outgrows its digits."""
+FIELD_SHARE = 0.75
+"""Rows whose number is the field of their arrival, perhaps counted from zero; the others come of another time zone."""
 LASTING_SHARE = 0.5
 """A group lasts where its rows span so much of the order of arrival: one that is over counts no further."""
 
@@ -61,10 +65,28 @@ def counter_rises(population: Population, workload: Workload) -> dict[str, float
     for name, edm in population.types.items():
         if edm not in DIGITS_MAX or not population.has(name) or name in population.hashed:
             continue
+        if _of_the_calendar(name, population):
+            continue
         rise = max((_rise(population, name, group, order) for group in _groups(workload, population, name)), default=0)
         if rise > 0:
             out[name] = rise * inserted / max(1, behind)
     return out
+
+
+def _of_the_calendar(name: str, population: Population) -> bool:
+    """Whether a number is a field of the date or the clock of its entity's arrival."""
+    arrival = population.arrival
+    if arrival is None or population.types.get(arrival) is not EdmType.DATETIME or not population.has(arrival):
+        return False
+    numbers = population.numbers(name, np.arange(population.rows, dtype=np.int64))
+    if float(np.ptp(numbers)) > 366:
+        return False
+    times = population.frame.get_column(arrival)[: population.rows].dt
+    for field in FIELDS:
+        apart = pl.Series(numbers) - getattr(times, field)().cast(pl.Int64)
+        if float((apart.is_in([-1, 0])).sum()) >= FIELD_SHARE * population.rows:
+            return True
+    return False
 
 
 def _logged_rises(population: Population) -> dict[str, float]:

@@ -26,11 +26,12 @@ from pkadvisor.design.rows.logged.choices import (
 from pkadvisor.design.rows.logged.known_entities import entity_reader
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
-from pkadvisor.design.rows.logged.twins import rate_of_both, same_class, shape_of, twin_of, weighed
+from pkadvisor.design.rows.logged.twins import SAME_RATE, rate_of_both, same_class, shape_of, twin_of, weighed
 from pkadvisor.design.rows.logged.unusual_minutes import with_unusual_minutes
 from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
 from pkadvisor.design.rows.values import polars_type
 from pkadvisor.lazy import pl
+from pkadvisor.numbers import percent
 from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 from pkadvisor.observe.minutes import MinuteSeries, added
 from pkadvisor.observe.profile.data_profile import DataProfile
@@ -51,9 +52,9 @@ from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import And, Comparison, Filter, Operator, Or, Parameter, TypedValue, conjuncts, properties
 from pkadvisor.values import dataclass
 
-SAME_RATE: Final = 0.01
-"""Rates that differ by less are one: a design file holds four digits."""
 NOT_FOUND: Final = 404
+CONFLICTS_SHARE: Final = 0.01
+"""Share of a class's updates that got 412 from which on they are read-modify-writes under If-Match."""
 _OPERATIONS = {
     "query": Operation.QUERY,
     "insert": Operation.INSERT,
@@ -159,6 +160,7 @@ def _query_of(
         top=class_traffic.top,
         draw=Draw(DrawBy.LOG, stated=True),
         sets=read.sets,
+        read_modify_write=class_traffic.op in ("update", "merge") and class_traffic.conflicts >= CONFLICTS_SHARE,
         entities_per_request=groups.entities / groups.transactions if together else 1.0,
     )
 
@@ -212,8 +214,14 @@ class _LoggedClasses:
                 filter=query.filter,
                 entities_per_request=query.entities_per_request,
                 sets=twin.sets or query.sets,
+                read_modify_write=twin.read_modify_write or query.read_modify_write,
             )
         name = query.name
+        if query.read_modify_write and class_traffic.conflicts >= CONFLICTS_SHARE:
+            self.notes.append(
+                f"'{name}': {percent(class_traffic.conflicts)} of its attempts got 412, so it reads, changes and "
+                "writes under If-Match; its reads are counted with it and among the logged reads"
+            )
         if class_traffic.grouped:
             self.grouped.append(name)
         self.logged[name] = replace(as_logged, name=name)
@@ -250,11 +258,13 @@ def _order_of_keys(
     fixed = {name for name, way in shape_of(filter_) if way == "eq"}
     if not set(part_properties(key.partition)) <= fixed:
         return ()
-    part = next((part for part in variable(key.row) if not set(part.properties) <= fixed), None)
+    parts = list(variable(key.row))
+    place = next((n for n, part in enumerate(parts) if not set(part.properties) <= fixed), len(parts))
+    part = parts[place] if place < len(parts) else None
     name = part.properties[0] if part is not None else ""
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
     edm = types.get(name, EdmType.STRING)
-    of_state = bool(fixed - set(key.properties))
+    of_state = bool(fixed - set(part_properties((*key.partition, *parts[:place]))))
     meant = edm.numeric or (edm is EdmType.DATETIME and (way < 0 or of_state or (name, "range") in shape_of(filter_)))
     return (OrderBy(name, descending=way < 0),) if way and meant else ()
 

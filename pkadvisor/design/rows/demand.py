@@ -74,6 +74,13 @@ class Demand:
     of_values: Demand | None = None
     """Where the class asks for one of several values of a property: the same instances in the same order over the rows
     for each value (``list_values``)."""
+    mark: object = field(default_factory=object, compare=False, repr=False)
+    """What tells it from others of the same name over the same rows; rates and notes leave it as it is."""
+
+    @property
+    def asked(self) -> tuple[object, str]:
+        """What the figures that the rows keep of it are kept under."""
+        return self.mark, self.query.name
 
     def constants_and(self, by_constants: Iterable[str]) -> dict[str, Bools]:
         """``constants``, with those of ``mixed`` that some requests compare with constants as well."""
@@ -383,7 +390,7 @@ def reached(
 
 def of_any_rank(demand: Demand, population: Population) -> Floats:
     """Entities that satisfy all of the filter but its ranges, per instance."""
-    memo = ("of any rank", demand.query.name)
+    memo = ("of any rank", demand.asked)
     if memo not in population.memo or population.memo[memo][0] is not demand.instances:
         whole = _returned(replace(demand, bounds={}), population, [])
         population.memo[memo] = demand.instances, whole

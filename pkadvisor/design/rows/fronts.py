@@ -21,6 +21,7 @@ from pkadvisor.design.rows.passing import one_front
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.limits import Limits, default_limits
+from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Basis
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
@@ -148,7 +149,7 @@ def _derived(
     if within.median is None or within.least is None or behind.median is None or behind.median > 0.9 * within.least:
         return within
     share = min(1.0, reaction / PERIOD_S[unit])
-    note = f"each {unit} begins with {behind.median:.3g}: {reaction:.0f} s pass before its range is split"
+    note = f"each {unit} begins with {amount(behind.median)}: {reaction:.0f} s pass before its range is split"
     if within.note:
         note += f"; within the {unit}: {within.note}"
     return replace(

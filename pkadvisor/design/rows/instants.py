@@ -143,7 +143,7 @@ def _unit(atom: Atom) -> tuple[str, ...]:
         return (atom[2],)
     if atom[0] == "p":
         return ()
-    digits = getattr(function_of(atom), "digits", None) if atom[0] == "f" else None
-    if digits is None:
+    unit = function_of(atom).clock_unit if atom[0] == "f" else ""
+    if not unit:
         return ("year",)  # a bucket of a time tells nothing beyond the time itself
-    return ("second",) if not digits else ("millisecond",) if digits <= 3 else ()
+    return (unit,) if SLOT_S[unit] >= 1e-3 else ()

@@ -45,7 +45,7 @@ def logged_inserts(population: Population) -> Demand | None:
     return demand
 
 
-@remembered("moved on", of=lambda parts, demand, _: (demand.query.name, parts))
+@remembered("moved on", of=lambda parts, demand, _: (demand.asked, parts))
 def moved_on(parts: tuple[Part, ...], demand: Demand, population: Population) -> Ints | None:
     """For each row the row whose partition takes now what is asked or inserted like it; None where each takes its own.
 
@@ -77,7 +77,7 @@ def one_front(leading: Part, population: Population) -> bool:
     return bool(abs(np.corrcoef(places, demand.came.astype(np.float64))[0, 1]) >= RISING)
 
 
-@remembered("passes", of=lambda atom, demand, _: (demand.query.name, atom))
+@remembered("passes", of=lambda atom, demand, _: (demand.asked, atom))
 def _passes(atom: Atom, demand: Demand, population: Population) -> bool:
     """Whether the values of an atom come one after another in the requests of a class, and each lasts."""
     assert demand.came is not None

@@ -46,8 +46,6 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.limits import Limits
 from pkadvisor.values import dataclass
 
-__all__ = ["Bound", "Capacity", "Enforcement", "Kind", "Place", "RequestTally", "ServedRequest", "Ticket", "Work"]
-
 KIB = 1024
 _FORGET_AT_ONCE = 2
 

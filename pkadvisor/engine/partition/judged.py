@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from pkadvisor.engine.capacity.capacity import Capacity, Kind, Place, Work
+from pkadvisor.engine.capacity.capacity import Capacity, Place, Work
+from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.partition.hosted_range import HostedRange
 from pkadvisor.engine.tables.row_keys import decode_part, partition_boundary, prefix_end
 from pkadvisor.engine.tables.table_messages import Answer, PageRequest, ReadRequest, Request, WriteRequest

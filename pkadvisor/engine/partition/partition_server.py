@@ -24,7 +24,8 @@ from pkadvisor.engine.partition.hosted_range import AnsweredWrites, HostedRange
 from pkadvisor.engine.partition.judged import Judge
 from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
-from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
+from pkadvisor.engine.partition.range_partition import RangePartition
+from pkadvisor.engine.partition.range_rows import SERVING
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, PlacedRange, Served, ServerReport
 from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.partition.statistics import Statistics, total

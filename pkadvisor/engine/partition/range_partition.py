@@ -21,14 +21,12 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, blocks_of, encode_record, replay
 from pkadvisor.engine.partition.metadata import MetadataStream, RangeRoot, read_roots, root_for
 from pkadvisor.engine.partition.range_errors import RangeMissing
-from pkadvisor.engine.partition.range_rows import READ_ONLY, SERVING, STOPPED, RangeRows
+from pkadvisor.engine.partition.range_rows import SERVING, RangeRows
 from pkadvisor.engine.partition.statistics import Statistics, of_tree
 from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.stream.errors import StreamExists, StreamMissing
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.worlds.world import EngineError, World
-
-__all__ = ["READ_ONLY", "SERVING", "STOPPED", "RangePartition", "open_range", "stream_names"]
 
 
 def stream_names(number: int) -> tuple[str, str, str]:

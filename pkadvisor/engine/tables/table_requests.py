@@ -32,7 +32,6 @@ from pkadvisor.engine.tables.table_messages import (
     RowWrite,
     TableClearedRequest,
     TableRequest,
-    TableRow,
     WriteKind,
     WriteRequest,
 )
@@ -270,26 +269,6 @@ def _merged(key: bytes, old: bytes, new: Body) -> Body:
     if size > PUBLISHED.entity_bytes:
         raise TableError(400, "EntityTooLarge")
     return Body(*encode_properties(properties), size)
-
-
-__all__ = [
-    "Answer",
-    "ClearRequest",
-    "CreateTableRequest",
-    "DeleteTableRequest",
-    "ListTablesRequest",
-    "PageRequest",
-    "ReadRequest",
-    "Request",
-    "RowWrite",
-    "TableClearedRequest",
-    "TableRequest",
-    "TableRow",
-    "WriteKind",
-    "WriteRequest",
-    "carry_out",
-    "is_write",
-]
 
 
 def is_write(request: Request) -> bool:

@@ -59,8 +59,6 @@ from pkadvisor.table.store import (
     Write,
 )
 
-__all__ = ["Router", "TableService"]
-
 
 class TableService:
     """The Table service of one account, as one front end offers it.

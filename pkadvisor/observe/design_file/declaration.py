@@ -20,26 +20,6 @@ from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
 from pkadvisor.values import dataclass
 
-__all__ = [
-    "ARRIVAL_FILE_ORDER",
-    "ARRIVAL_TIMESTAMP",
-    "Declaration",
-    "DeclaredKeys",
-    "IndexRowDeclaration",
-    "KindDeclaration",
-    "Mention",
-    "PlacedText",
-    "Sampling",
-    "TableDeclaration",
-    "check_properties",
-    "design_schema",
-    "escaped_for_yaml",
-    "is_filter_name",
-    "plain_or_quoted",
-    "quoted",
-    "skeleton",
-]
-
 ARRIVAL_TIMESTAMP = "timestamp"
 ARRIVAL_FILE_ORDER = "file_order"
 _TABLE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}")

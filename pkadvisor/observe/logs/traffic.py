@@ -17,19 +17,8 @@ from pkadvisor.observe.workload import Basis, BusyRequests
 from pkadvisor.table.filters import Filter
 from pkadvisor.values import dataclass
 
-__all__ = [
-    "ClassTraffic",
-    "Clock",
-    "Groups",
-    "HeavyKeys",
-    "LogWindow",
-    "Op",
-    "TableTraffic",
-    "Traffic",
-    "scaled_up",
-]
-
 MAX_BAD_LINES: Final = 0.01
+CONFLICT: Final = 412
 REFUSED_SHARE: Final = 0.01
 """Refused attempts of a table, of all its attempts, from which on it matters when they were refused."""
 BURST_RATIO: Final = 5.0
@@ -89,6 +78,11 @@ class ClassTraffic:
     sample: pl.DataFrame = field(compare=False)
     minutes: MinuteSeries | None = None
     busy: BusyRequests | None = field(default=None, compare=False)
+
+    @property
+    def conflicts(self) -> float:
+        """The share of the sampled requests that were refused because the entity had changed (412)."""
+        return float(self.sample["status"].eq(CONFLICT).sum()) / max(1, self.sample.height)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,14 +118,3 @@ def merge_documents(first: ProfileDocument, second: ProfileDocument) -> ProfileD
         key = (other.table, other.kind)
         mine[key] = merge_tables(mine[key], other) if key in mine else other
     return ProfileDocument(tuple(mine.values()), first.key_check)
-
-
-__all__ = [
-    "OPEN_KEY",
-    "ProfileDocument",
-    "TableProfile",
-    "is_document",
-    "key_check",
-    "load_document",
-    "merge_documents",
-]

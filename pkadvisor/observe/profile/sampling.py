@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from pkadvisor.lazy import pl
+from pkadvisor.numbers import amount, percent
 from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass
 
@@ -36,7 +37,7 @@ class KnownSampling:
 
     def sentence(self, rows: int, total: int) -> str:
         """What is told: what is scaled, by how much, and on which ground."""
-        times = f"{total / max(1, rows):,.3g}"
+        times = f"{amount(total / max(1, rows))}"
         head = f"{rows:,} of {total:,} entities were read"
         keys = ", ".join(self.by)
         scaled = {
@@ -82,7 +83,7 @@ def deduced(
         for tail, covered in _tails(frame, types, names):
             if covered >= max(COVERED_LEAST, HOLES * share) and (best is None or covered > best[0]):
                 why = f"each {', '.join(names)} has {100 * covered:.0f} % of the values of {tail} that it spans, and "
-                why += f"{100 * share:.2g} % of the rows would leave holes"
+                why += f"{percent(share)} of the rows would leave holes"
                 best = (covered, KnownSampling("random-keys", names, "deduced", why))
     return unknown if best is None else best[1]
 

@@ -31,6 +31,7 @@ from pkadvisor.documents.analysis_table import (
     AnalysisTable,
 )
 from pkadvisor.documents.part import number, word
+from pkadvisor.numbers import amount, lasting
 from pkadvisor.observe.workload import Growth
 from pkadvisor.report.documents.heat import heat_json
 from pkadvisor.report.documents.values import Shown, figures
@@ -140,12 +141,12 @@ def _growth_note(growth: Growth | None, bench: Bench, covered_s: float) -> str:
         said = f"No growth is declared: the outlook assumes up to {bench.horizon_factor:g} times today's peak."
     else:
         percent = 100 * (growth.factor_per_month - 1)
-        said = f"Growth is as declared: {percent:.3g} % a month of {growth.of.replace('_', ' ')}."
+        said = f"Growth is as declared: {amount(percent)} % a month of {growth.of.replace('_', ' ')}."
     if covered_s <= 0:
         return f"{said} It was not measured: there is no log."
     days = covered_s / 86_400
     if days < 30.4 * MONTHS_TOLD:
-        seen = f"{days:.3g} days" if days >= 1 else f"{covered_s / 3600:.2g} hours"
+        seen = f"{amount(days)} days" if days >= 1 else lasting(covered_s)
         return f"{said} It was not measured: the log covers {seen}, fewer than {MONTHS_TOLD} months."
     return f"{said} The log was not read for growth."
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisScheme
 from pkadvisor.documents.analysis_table import AnalysisTable
@@ -27,7 +25,8 @@ def access(document: AnalysisDocument, table: AnalysisTable, places: Places) -> 
     names.sort(key=lambda name: -_read_per_s(next(column[name] for column in classes if name in column)))
     return {
         "columns": [(label, keys_of(scheme)) for label, scheme in columns],
-        "rows": [_row(name, [column.get(name) for column in classes], places) for name in names],
+        "rows": [[column.get(name) for column in classes] for name in names],
+        "found": _found,
     }
 
 
@@ -57,36 +56,10 @@ def _read_per_s(entry: AnalysisClassCost) -> float:
     return entry.rate_per_s * entry.entities_read
 
 
-def _row(name: str, entries: list[AnalysisClassCost | None], places: Places) -> dict[str, Any]:
-    first = next(entry for entry in entries if entry is not None)
-    operation = first.operation
-    return {
-        "name": name,
-        "about": ", ".join(
-            [
-                *([operation] if operation != "query" else []),
-                *(["analytic"] if first.analytic else []),
-            ]
-        ),
-        "rate": places.figure(first, "rate_per_s", "rate"),
-        "cells": [None if entry is None else _cell(entry, places) for entry in entries],
-    }
-
-
-def _cell(entry: AnalysisClassCost, places: Places) -> dict[str, Any]:
+def _found(entry: AnalysisClassCost) -> tuple[str, str, str | None]:
     """How a query finds its rows: the access, its mood, and how many rows it reads for each that it returns."""
-    access = entry.access or "point"
-    times = read_per_returned(entry)
-    return {
-        "access": access,
-        "mood": _mood(entry, access, times),
-        "times": None if times is None else amount(times),
-        "one": times is not None and amount(times) == "1",
-        "read": places.figure(entry, "entities_read"),
-        "returned": places.figure(entry, "entities_returned"),
-        "fan_out": places.figure(entry, "fan_out") if entry.fan_out and entry.fan_out > 1.05 else None,
-        "via": entry.via if entry.via != "main" else "",
-    }
+    access, times = entry.access or "point", read_per_returned(entry)
+    return access, _mood(entry, access, times), None if times is None else amount(times)
 
 
 def _mood(entry: AnalysisClassCost, access: str, times: float | None) -> str:

@@ -13,7 +13,7 @@ from pkadvisor.documents.analysis_scheme import AnalysisScheme, AnalysisTerm
 from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
-from pkadvisor.report.html.place import Context, Figure, Missing, Places
+from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.summary.goals import lost
 
 PARTS_MOST = 10
@@ -71,50 +71,26 @@ def candidates(document: AnalysisDocument, table: AnalysisTable, places: Places)
     if table.current and table.ranking_says != "keep":
         ranked.append(("current", table.current))
     return ranking_of(
-        ranked, "The schemes that were ranked, best first. Each is behind the first by the goal that is named.", places
+        ranked, "The schemes that were ranked, best first. Each is behind the first by the goal that is named."
     )
 
 
-def ranking_of(ranked: Sequence[tuple[str, AnalysisScheme]], intro: str, places: Places) -> Context:
+def ranking_of(ranked: Sequence[tuple[str, AnalysisScheme]], intro: str) -> Context:
     """Schemes by label in one table, with the parts of their scores; the first has the queries that all have."""
     first = ranked[0][1]
     names = [entry.name for entry in first.classes]
     scored = [(label, scheme) for label, scheme in ranked if scheme.score > 0]
     return {
         "intro": intro,
-        "rows": [_candidate(label, scheme, places) for label, scheme in ranked],
-        "classes": names,
-        "bars": _bars(first, names, scored),
-        "points": [
-            {"label": label, "score": places.figure(scheme, "score", "points"), "parts": _points(scheme, names, places)}
+        "ranked": [
+            (label, scheme, keys_of(scheme), {entry.name: entry for entry in scheme.classes})
             for label, scheme in ranked
         ],
+        "classes": names,
+        "bars": _bars(first, names, scored),
+        "term_of": term_of,
+        "lost": lost,
     }
-
-
-def _candidate(label: str, scheme: AnalysisScheme, places: Places) -> dict[str, Any]:
-    def term(name: str, form: str) -> Figure | None:
-        node = term_of(scheme, name)
-        return None if node is None else places.figure(node, "value", form)
-
-    return {
-        "label": label,
-        **keys_of(scheme),
-        "score": places.figure(scheme, "score", "points"),
-        "requests": term("requests", "amount"),
-        "entities": term("entities counted", "amount"),
-        "hottest": term("hottest partition at peak", "amount"),
-        "price": term("price", "amount"),
-        "breaks": term("smallest break factor", "breaks"),
-        "feasible": scheme.feasible,
-        "loses": lost(scheme.loses) if scheme.loses else "",
-    }
-
-
-def _points(scheme: AnalysisScheme, names: list[str], places: Places) -> list[Figure | None]:
-    """What each class adds to the score."""
-    nodes = {entry.name: entry for entry in scheme.classes}
-    return [places.figure(nodes[name], "score_points", "points") if name in nodes else None for name in names]
 
 
 def _bars(best: AnalysisScheme, names: list[str], ranked: Sequence[tuple[str, AnalysisScheme]]) -> Markup | None:

@@ -7,8 +7,6 @@ from typing import Any
 
 from pkadvisor.documents.comparison import (
     ComparisonClass,
-    ComparisonClassFigures,
-    ComparisonDifference,
     ComparisonDocument,
     ComparisonMeasure,
     ComparisonTable,
@@ -16,8 +14,6 @@ from pkadvisor.documents.comparison import (
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.advice import grounds_of
 from pkadvisor.report.html.place import Context, Figure, Missing, Places
-from pkadvisor.report.html.stress_method import files_table
-from pkadvisor.report.html.tables import Cell, Table, figure, mark, table, together, words
 
 TILES = (
     ("Hottest partition at the peak", "hottest partition at peak", "amount", "entities/s"),
@@ -124,35 +120,11 @@ def measures(_: ComparisonDocument, node: ComparisonTable, places: Places) -> Co
     same = [m for m in node.measures if m.old == m.new]
     return {
         "worse": sum(1 for m in moved if m.worse),
-        "moved": len(moved),
+        "moved": moved,
         "count": len(node.measures),
-        "table": _measures("Measures that differ", moved, places),
-        "same": _measures("Measures that are the same", same, places),
-        "same_count": len(same),
+        "same": same,
+        "limitless": LIMITLESS,
     }
-
-
-def _measures(caption: str, entries: list[ComparisonMeasure], places: Places) -> Table:
-    rows = [
-        (
-            words(entry.name),
-            _value(entry, "old", places),
-            _value(entry, "new", places),
-            words(entry.unit),
-            figure(_change(entry, places)),
-            mark("worse", "bad") if entry.worse else words(""),
-        )
-        for entry in entries
-    ]
-    heads = ("Measure", "Old", "New", "Unit", "Difference", "Verdict")
-    return table(caption, heads, rows, numeric=(1, 2, 4), sorts=True)
-
-
-def _value(entry: ComparisonMeasure, side: str, places: Places) -> Cell:
-    """A value; a factor that is never reached is no gap."""
-    if getattr(entry, side) is None and entry.name not in LIMITLESS:
-        return words("none")
-    return figure(places.figure(entry, side, "breaks" if entry.name in LIMITLESS else "amount"))
 
 
 # -- queries and writes ------------------------------------------------------------------------------------------------
@@ -164,35 +136,10 @@ def queries(_: ComparisonDocument, node: ComparisonTable, places: Places) -> Con
         return Missing("This table is in one of the two only.")
     if not node.classes:
         return Missing("Every query and write is served the same way, at the same cost.")
-    rows: list[list[Cell]] = []
-    for entry in sorted(node.classes, key=lambda each: not each.worse):
-        rows += [_served(entry, "old", entry.old, places), _served(entry, "new", entry.new, places)]
-    heads = ("Query or write", "Keys", "How", "Requests", "Entities counted", "Returned", "p99", "Rate", "Verdict")
     return {
         "worse": [entry.name for entry in node.classes if entry.worse],
-        "count": len(node.classes),
-        "queries": table("Queries and writes", heads, rows, numeric=range(3, 8)),
+        "classes": sorted(node.classes, key=lambda each: not each.worse),
     }
-
-
-def _served(entry: ComparisonClass, side: str, node: ComparisonClassFigures | None, places: Places) -> list[Cell]:
-    verdict_ = mark("worse", "bad") if side == "new" and entry.worse else words("")
-    if node is None:
-        gap = [words("–")] * 5
-        return [words(entry.name), words(side), words("not in its workload"), *gap, verdict_]
-    access = node.access or "one entity by its key"
-    via = node.via
-    return [
-        words(entry.name),
-        words(side),
-        words(access if via == "main" else f"{access} via {via}"),
-        figure(places.figure(node, "requests")),
-        figure(places.figure(node, "entities")),
-        figure(places.figure(node, "returned")),
-        figure(places.figure(node, "latency_ms_p99", "latency")),
-        figure(places.figure(node, "rate_per_s", "rate")),
-        verdict_,
-    ]
 
 
 # -- method ------------------------------------------------------------------------------------------------------------
@@ -201,28 +148,13 @@ def _served(entry: ComparisonClass, side: str, node: ComparisonClassFigures | No
 def method(document: ComparisonDocument, places: Places) -> Context:
     """What both are priced on, and where they declare something else."""
     workload = document.workload
-    if not workload:
-        return {"of": "", "differs": None, "count": 0}
-    differs = [(words(e.name), _rate(e, "old_per_s", places), _rate(e, "new_per_s", places)) for e in workload.differs]
-    return {
-        "of": {"log": "the log", "old": document.old, "new": document.new}[workload.of],
-        "count": len(differs),
-        "differs": table(
-            "Queries and writes that the two declare otherwise",
-            ("Query or write", "Old", "New"),
-            differs,
-            numeric=(1, 2),
-        ),
-    }
-
-
-def _rate(entry: ComparisonDifference, side: str, places: Places) -> Cell:
-    return words("none") if getattr(entry, side) is None else together(figure(places.figure(entry, side, "rate")))
+    of = {"log": "the log", "old": document.old, "new": document.new}[workload.of] if workload else ""
+    return {"of": of, "differs": workload.differs if workload else []}
 
 
 def reproduce(document: ComparisonDocument, places: Places) -> Context:
     """The command, the version, and the files by their content."""
-    tool, files = document.tool, document.files
+    files = document.files
     parts = ["advisor", "compare", document.old, document.new]
     if document.workload:
         named = {role: [f.name for f in files if f.role == role] for role in ("data", "log", "profile")}
@@ -230,7 +162,5 @@ def reproduce(document: ComparisonDocument, places: Places) -> Context:
         parts += [piece for role in ("log", "profile") for name in named[role] for piece in (f"--{role}", name)]
     return {
         "command": shlex.join(parts),
-        "version": f"{tool.name} {tool.version}",
-        "schema": document.schema_version,
-        "files": files_table(files, places) if files else None,
+        "files": files,
     }

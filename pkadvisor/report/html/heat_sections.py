@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from markupsafe import Markup
 
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_table import AnalysisDesign, AnalysisHeatMap, AnalysisTable
-from pkadvisor.numbers import lasting, ratio
+from pkadvisor.numbers import amount, lasting, ratio
 from pkadvisor.report.charts import heat_map
 from pkadvisor.report.html.place import Context, Missing, Places
 
@@ -23,14 +21,13 @@ def heatmap(document: AnalysisDocument, table: AnalysisTable, places: Places) ->
         why = table.why_no_heat
         reason = f": {why}" if why else ""
         return Missing(f"There is no heat map{reason}. Give data, and a log or rates in a design file.")
-    maps = [_design(node, design, places) for design in node.designs]
     return {
         "key": heat_map.key(node.target_per_s, node.unit),
         "span": _span(node),
-        "both": len(maps) > 1,
-        "maps": maps,
-        "note": node.note,
-        "basis": node.basis,
+        "heat": node,
+        "maps": [(design, _chart(node, design, places), _one_template(design)) for design in node.designs],
+        "heads": HEADS,
+        "over": PER_MILLE,
     }
 
 
@@ -45,38 +42,12 @@ def _span(node: AnalysisHeatMap) -> str:
 
 def _long(node: AnalysisHeatMap) -> str:
     seconds = node.step_s * node.columns
-    return lasting(seconds) if seconds < 172_800 else f"{seconds / 86_400:.3g} days"
+    return lasting(seconds) if seconds < 172_800 else f"{amount(seconds / 86_400)} days"
 
 
-def _design(node: AnalysisHeatMap, design: AnalysisDesign, places: Places) -> dict[str, Any]:
-    head = HEADS.get(design.design, design.design)
-    pattern, inserts = design.pattern, design.inserts_pattern
-    hottest = design.hottest
-    finding = _sentence(pattern.sentence)
-    return {
-        "head": head,
-        "finding": finding,
-        "inserts": f"{inserts.sentence}." if inserts and inserts.name != pattern.name else "",
-        "hottest": {
-            "key": hottest.key,
-            "times": places.figure(hottest, "per_mille", "thousandths"),
-            "share": places.figure(hottest, "share", "percent"),
-            "over": hottest.per_mille > PER_MILLE,
-        }
-        if hottest
-        else None,
-        "chart": _chart(node, design, f"{head}: {pattern.sentence}", places),
-        "template": _one_template(design),
-        "rows": _rows(design, places),
-    }
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def _chart(node: AnalysisHeatMap, design: AnalysisDesign, alt: str, places: Places) -> Markup:
-    rows = list(design.rows)
+def _chart(node: AnalysisHeatMap, design: AnalysisDesign, places: Places) -> Markup:
+    rows = design.rows
+    alt = f"{HEADS.get(design.design, design.design)}: {design.pattern.sentence}"
     templates = [row.template for row in rows]
     if design.hottest:
         alt += f"; the hottest partition reaches {ratio(design.hottest.per_mille / PER_MILLE)} of its target"
@@ -104,19 +75,3 @@ def _one_template(design: AnalysisDesign) -> str:
     """The PartitionKey of every row; empty where rows have different ones."""
     templates = {row.template for row in design.rows}
     return templates.pop() if len(templates) == 1 else ""
-
-
-def _rows(design: AnalysisDesign, places: Places) -> list[dict[str, Any]]:
-    """Each row of the map: its keys in full, how many partitions, what they take."""
-    return [
-        {
-            "number": number + 1,
-            "template": row.template,
-            "first": row.from_key,
-            "last": row.to_key if row.to_key != row.from_key else "",
-            "partitions": places.figure(row, "partitions", "whole"),
-            "mean": places.item(design, "row_per_s", number),
-            "most": places.item(design, "per_mille", number, line.index(max(line)), form="thousandths"),
-        }
-        for number, (row, line) in enumerate(zip(design.rows, design.per_mille, strict=True))
-    ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from markupsafe import Markup
 
 from pkadvisor.documents.analysis import AnalysisDocument
@@ -37,17 +35,14 @@ def forecast(document: AnalysisDocument, table: AnalysisTable, places: Places) -
     node = table.forecast
     if not node:
         return Missing("Growth changes nothing that is known: give data, and a log or rates in a design file.")
-    designs, months = list(node.designs), node.unit == "months"
-    return {
-        "note": node.note,
-        "growth_of": GROWTHS.get(node.growth_of, node.growth_of),
-        "basis": node.basis,
-        "months": months,
-        "horizon": places.figure(node, *(("horizon_months", "amount") if months else ("horizon_factor", "ratio"))),
-        "chart": _courses(node, designs, months),
-        "designs": [_course(design, months, places) for design in designs],
-        "headroom": places.figure(node, "headroom_share", "percent"),
+    months = node.unit == "months"
+    of = {
+        "head_of": head_of,
+        "over_now": _over_now,
+        "when_of": _when,
+        "growth": GROWTHS.get(node.growth_of, node.growth_of),
     }
+    return {"forecast": node, "months": months, "chart": _courses(node, node.designs, months), **of}
 
 
 def _courses(node: AnalysisForecast, designs: list[AnalysisForecastDesign], months: bool) -> Markup:
@@ -104,27 +99,6 @@ def _when(design: AnalysisForecastDesign, months: bool) -> str:
     return f"no limit is passed within this growth; the first is at {ratio(first)} of today's peak ({cause})"
 
 
-def _course(design: AnalysisForecastDesign, months: bool, places: Places) -> dict[str, Any]:
-    return {
-        "head": head_of(design),
-        "when": _when(design, months),
-        "over": _over_now(design),
-        "points": [
-            {
-                "at": places.figure(point, "at", "amount" if months else "ratio"),
-                "partition": places.figure(point, "partition", "ratio"),
-                "low": places.known(point, "low", "ratio"),
-                "high": places.known(point, "high", "ratio"),
-                "worst": places.figure(point, "worst", "ratio"),
-                "cause": point.cause or "–",
-                "entities": places.known(point, "entities", "whole"),
-                "bytes": places.known(point, "bytes", "whole"),
-            }
-            for point in design.points
-        ],
-    }
-
-
 # -- sensitivity ------------------------------------------------------------------------------------------------------
 
 
@@ -134,34 +108,8 @@ def sensitivity(document: AnalysisDocument, table: AnalysisTable, places: Places
     if not node:
         return Missing("What other loads would do is not known: give data, and a log or rates in a design file.")
     growth = GROWTHS.get(node.growth_of, node.growth_of)
-    return {
-        "growth_of": growth,
-        "designs": [
-            {
-                "head": head_of(design),
-                "grid": _grid(node, design, growth),
-                "bars": _bars(design),
-                "assumptions": [
-                    {
-                        "name": bar.name,
-                        "value": places.figure(bar, "value", "amount"),
-                        "unit": bar.unit,
-                        "basis": bar.basis,
-                        "half": places.figure(bar, "half", "breaks"),
-                        "twice": places.figure(bar, "twice", "breaks"),
-                    }
-                    for bar in design.bars
-                ],
-                "unmoved": list(design.unmoved),
-                "break_even": [
-                    {"of": GROWTHS.get(each.of, each.of), "factor": places.figure(each, "factor", "breaks")}
-                    for each in design.break_even
-                ],
-                "factor": places.figure(design, "break_factor", "breaks"),
-            }
-            for design in reversed(list(node.designs))
-        ],
-    }
+    designs = [(design, _grid(node, design, growth), _bars(design)) for design in reversed(node.designs)]
+    return {"designs": designs, "growths": GROWTHS, "head_of": head_of}
 
 
 def _grid(node: AnalysisSensitivity, design: AnalysisSensitivityDesign, growth: str) -> Markup:

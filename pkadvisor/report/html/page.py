@@ -17,6 +17,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
 from markupsafe import Markup
+from msgspec import UNSET
 
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.errors import InputError, UsageError, did_you_mean
@@ -284,7 +285,10 @@ def _drawn(section: PageSection, arguments: Arguments, number: int) -> Drawn | N
         return None
     if isinstance(context, Missing):
         return Drawn(name, section.heading, Markup(), context.reason, section.evidence)
-    body = relative(environment().get_template(section.template).render(context))
+    document, *tables, places = arguments
+    read = {"document": document, "table": next(iter(tables), None)}
+    numbers = {"figure": places.figure, "known": places.known, "item": places.item}
+    body = relative(environment().get_template(section.template).render({**read, **numbers, **context}))
     return Drawn(name, section.heading, body, evidence=section.evidence)
 
 
@@ -316,6 +320,7 @@ def environment() -> Environment:
         finalize=_final,
     )
     made.filters["folded"] = folded
+    made.globals["UNSET"] = UNSET
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return made
 

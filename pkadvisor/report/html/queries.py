@@ -1,8 +1,8 @@
-"""Sections on queries and writes: what each costs now and then, and the exact requests."""
+"""Sections on queries and writes: what each costs now and then."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisScheme
@@ -20,73 +20,38 @@ LEVELS = (
 
 
 def queries(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
-    """Each query and write, before and after; what gets worse first."""
+    """Each query and write, before and after; what gets worse first. Where no scheme could be priced, the queries
+    without any plan."""
     best, current = table.recommended, table.current
-    if not best:
-        return _as_asked(table, places)
     before = current if current and table.ranking_says != "keep" else None
-    old = {entry.name: entry for entry in before.classes} if before else {}
-    rows = [row_of(entry, old.get(entry.name), places) for entry in best.classes]
-    if not rows:
-        return NOTHING_ASKED
+    rows = rows_of(best, before) if best else []
+    asked = [] if best else table.workload or []
+    if not rows and not asked:
+        return Missing("No query or write is known: give a log, or declare queries in a design file.")
     order = {"worse": 0, "mixed": 1, "same": 2, "": 2, "better": 3}
-    rows.sort(key=lambda row: (order[row["word"]], row["sort"]))
-    words = [row["word"] for row in rows]
-    return {"rows": rows, "compared": bool(before), "worse": words.count("worse") + words.count("mixed")}
+    rows.sort(key=lambda row: (order[row.word], -row.after.rate_per_s))
+    words = [row.word for row in rows]
+    worse = words.count("worse") + words.count("mixed")
+    return {"rows": rows, "asked": asked, "compared": bool(before), "worse": worse}
 
 
-NOTHING_ASKED = Missing("No query or write is known: give a log, or declare queries in a design file.")
+class QueryRow(NamedTuple):
+    """A query or write under the keys of a section, and under the keys before, with what got better or worse."""
+
+    after: AnalysisClassCost
+    before: AnalysisClassCost | None
+    word: str
+    by: list[str]
+
+    @property
+    def mood(self) -> str:
+        return {"worse": "bad", "mixed": "warn", "better": "good"}.get(self.word, "")
 
 
-def _as_asked(table: AnalysisTable, places: Places) -> Context:
-    """The queries without any plan, where no scheme could be priced."""
-    if not table.workload:
-        return NOTHING_ASKED
-    rows = [
-        {
-            "name": query.name,
-            "operation": query.operation,
-            "rate": places.figure(query, "rate_per_s", "rate"),
-            "filter": query.filter or "",
-            "access": query.access_now or "unknown",
-        }
-        for query in table.workload
-    ]
-    return {"rows": [], "asked": rows, "compared": False, "worse": 0}
-
-
-def row_of(entry: AnalysisClassCost, old: AnalysisClassCost | None, places: Places) -> dict[str, Any]:
-    word, by = _judged(entry, old)
-    return {
-        "name": entry.name,
-        "operation": entry.operation,
-        "rate": places.figure(entry, "rate_per_s", "rate"),
-        "analytic": entry.analytic,
-        "word": word,
-        "by": ", ".join(by),
-        "mood": {"worse": "bad", "mixed": "warn", "better": "good"}.get(word, ""),
-        "before": _cost(old, places) if old is not None else None,
-        "after": _cost(entry, places),
-        "sort": -entry.rate_per_s,
-    }
-
-
-def _cost(entry: AnalysisClassCost, places: Places) -> dict[str, Any]:
-    """What one request of a class takes under one design."""
-    goal = entry.latency_goal_ms_p99
-    return {
-        "access": entry.access or "one entity by its key",
-        "via": entry.via,
-        "fan_out": places.figure(entry, "fan_out") if entry.fan_out and entry.fan_out > 1.05 else None,
-        "requests": places.figure(entry, "requests"),
-        "read": places.figure(entry, "entities_read"),
-        "returned": places.figure(entry, "entities_returned"),
-        "written": places.figure(entry, "entities_written"),
-        "p50": places.figure(entry, "latency_ms_p50", "ms"),
-        "p99": places.figure(entry, "latency_ms_p99", "ms"),
-        "goal": places.known(entry, "latency_goal_ms_p99", "ms"),
-        "missed": goal is not None and entry.latency_ms_p99 > goal,
-    }
+def rows_of(scheme: AnalysisScheme, before: AnalysisScheme | None = None) -> list[QueryRow]:
+    """The queries and writes of a scheme beside those of an older one."""
+    old = {entry.name: entry for entry in before.classes} if before else {}
+    return [QueryRow(entry, old.get(entry.name), *_judged(entry, old.get(entry.name))) for entry in scheme.classes]
 
 
 def _judged(entry: AnalysisClassCost, old: AnalysisClassCost | None) -> tuple[str, list[str]]:
@@ -102,19 +67,3 @@ def _judged(entry: AnalysisClassCost, old: AnalysisClassCost | None) -> tuple[st
     if worse:
         return ("mixed" if better else "worse"), worse
     return ("better" if better else "same"), better
-
-
-def requests(scheme: AnalysisScheme, places: Places) -> list[dict[str, Any]]:
-    """The exact requests of each query and write under a scheme."""
-    return [
-        {
-            "name": entry.name,
-            "via": entry.via,
-            "filters": list(entry.filters),
-            "top": places.known(entry, "top", "whole"),
-            "work": list(entry.client_work),
-            "notes": list(entry.notes),
-        }
-        for entry in scheme.classes
-        if entry.filters or entry.notes
-    ]

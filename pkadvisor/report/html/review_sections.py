@@ -5,26 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from pkadvisor.documents.review import ReviewDocument, ReviewError, ReviewFinding
+from pkadvisor.documents.review import ReviewDocument, ReviewFinding
 from pkadvisor.numbers import plural
 from pkadvisor.report import review_words
 from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.advice import grounds_of
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.html.tables import (
-    Cell,
-    PageRow,
-    Table,
-    below,
-    code,
-    figure,
-    mark,
-    place,
-    short,
-    table,
-    together,
-    words,
-)
 from pkadvisor.report.summary.verdicts import table_title
 
 WORDS = {
@@ -71,8 +57,8 @@ def verdict(document: ReviewDocument, places: Places) -> Context:
             for label, member, tile_mood in tiles
         ],
         "stopping": [_headline(name, f) for name, f in review_words.open_findings(document) if f.gating],
-        "unreadable": [_unreadable(name, error) for name, error in review_words.reading_errors(document)],
-        "designs": _designs(document),
+        "unreadable": review_words.reading_errors(document),
+        "reviewed": [(design.design, table_title(t), t) for design in document.designs for t in design.tables],
         "rests_on": _rests_on(document),
         "removed": review_words.removed(document),
     }
@@ -92,41 +78,10 @@ def place_of(name: str, finding: ReviewFinding) -> str:
     return f"{name}:{finding.place.line}:{finding.place.column}"
 
 
-def _unreadable(design: str, error: ReviewError) -> dict[str, str]:
-    where = f"{error.where}: " if error.where else ""
-    return {
-        "design": design,
-        "what": f"{where}{error.what}",
-        "fix": error.fix,
-    }
-
-
 def _rests_on(document: ReviewDocument) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the figures of each table with data rest on."""
     tables = [(table_title(t), grounds_of(t.grounds)) for d in document.designs for t in d.tables]
     return [(name, grounds) for name, grounds in tables if grounds]
-
-
-def _designs(document: ReviewDocument) -> Table:
-    """The keys that were reviewed."""
-    rows = [
-        (
-            code(design.design),
-            words(table_title(t)),
-            _key(t.partition_key),
-            _key(t.row_key),
-            words("data" if t.has_data else "the design alone"),
-            words(t.note),
-        )
-        for design in document.designs
-        for t in design.tables
-    ]
-    heads = ("Design", "Table", "PartitionKey", "RowKey", "Reviewed on", "Note")
-    return table("Reviewed keys", heads, rows)
-
-
-def _key(key: str | None) -> Cell:
-    return words("none declared") if key is None else code(key or "''")
 
 
 # -- findings ----------------------------------------------------------------------------------------------------------
@@ -144,70 +99,22 @@ def findings(document: ReviewDocument, places: Places) -> Context:
     counts = {word: sum(1 for _, f in open_ if f.severity == word) for word in review_words.SEVERITIES}
     return {
         "counts": [(word, count) for word, count in counts.items() if count],
-        "open": _findings("Findings", open_, places),
-        "suppressed": _suppressed(suppressed),
-        "known": _findings("Findings of the baseline", known, places),
-        "fixed": _findings("Findings that are gone", fixed, places),
-        "numbers": (len(suppressed), len(known), len(fixed)),
+        "open": open_,
+        "suppressed": suppressed,
+        "known": known,
+        "fixed": fixed,
+        "moods": MOODS | STATUS,
+        "said": review_words,
+        "place_of": place_of,
+        "form_of": form_of,
+        "excerpt_of": _excerpt,
     }
 
 
-def _findings(caption: str, entries: list[tuple[str, ReviewFinding]], places: Places) -> Table:
-    rows = [
-        PageRow(
-            (
-                mark(finding.severity, MOODS[finding.severity]),
-                _rule(finding),
-                _evidence(finding, places),
-                place(place_of(name, finding)),
-                _fix(finding),
-            ),
-            kept=(("severity", finding.severity),),
-        )
-        for name, finding in entries
-    ]
-    heads = ("Severity", "Rule", "Evidence", "Place", "Fix")
-    filters = "severity" if len({f.severity for _, f in entries}) > 1 else ""
-    return table(caption, heads, rows, sorts=True, filters=filters)
-
-
-def _rule(finding: ReviewFinding) -> Cell:
-    shown = mark(finding.status, STATUS[finding.status]) if finding.status else words("")
-    stops = mark("fails the gate", "bad") if finding.gating else words("")
-    return below(together(short(finding.rule), words(finding.name)), shown, stops)
-
-
-def _evidence(finding: ReviewFinding, places: Places) -> Cell:
-    """What was found: the sentence, the number beside its limit, whose it is, and the line of the design."""
+def _excerpt(finding: ReviewFinding) -> str:
+    """The line of the design, without what is too long to stand beside a finding."""
     line = clean(finding.place.excerpt).strip()
-    shown = line if len(line) <= EXCERPT_SHOWN else f"{line[:EXCERPT_SHOWN]}…"
-    owner = review_words.owner(finding)
-    subject = finding.subject.name
-    whose = (words(f"{owner}:"),) if owner else ()
-    return below(
-        words(finding.message),
-        together(*_numbers(finding, places)),
-        together(*whose, code(subject)) if subject and subject != owner else words(""),
-        code(shown) if shown and shown != subject else words(""),
-    )
-
-
-def _numbers(finding: ReviewFinding, places: Places) -> list[Cell]:
-    """``Measured 3,400 entities/s (declared), limit 2,000 entities/s, before 900 entities/s.``"""
-    if finding.measured is None:
-        return []
-    form, unit = form_of(finding.unit)
-
-    def quantity(member: str) -> list[Cell]:
-        return [figure(places.figure(finding, member, form)), words(unit)]
-
-    basis = review_words.basis(finding)
-    cells = [words("Measured"), *quantity("measured"), words(f"({basis})" if basis else "")]
-    if finding.limit is not None:
-        cells += [words("· limit"), *quantity("limit")]
-    if finding.before is not None and finding.before != finding.measured:
-        cells += [words("· before"), *quantity("before")]
-    return cells
+    return line if len(line) <= EXCERPT_SHOWN else f"{line[:EXCERPT_SHOWN]}…"
 
 
 def form_of(unit: str) -> tuple[str, str]:
@@ -222,31 +129,6 @@ def form_of(unit: str) -> tuple[str, str]:
     return "amount", unit
 
 
-def _fix(finding: ReviewFinding) -> Cell:
-    proposal = finding.proposal
-    explain = code(f"advisor explain {finding.rule}")
-    instead = together(words("Take instead:"), code(proposal)) if proposal else words("")
-    return below(words(finding.fix), instead, explain)
-
-
-def _suppressed(entries: list[tuple[str, ReviewFinding]]) -> Table:
-    rows = [
-        (
-            mark(finding.severity, MOODS[finding.severity]),
-            _rule(finding),
-            words(finding.message),
-            place(place_of(name, finding)),
-            words(suppressed.reason),
-            words(suppressed.until or "no end"),
-            code(suppressed.where),
-        )
-        for name, finding in entries
-        if (suppressed := finding.suppressed)
-    ]
-    heads = ("Severity", "Rule", "Evidence", "Place", "Reason", "Until", "Suppressed in")
-    return table("Suppressed findings", heads, rows)
-
-
 # -- rules -------------------------------------------------------------------------------------------------------------
 
 
@@ -256,28 +138,7 @@ def rules(document: ReviewDocument, places: Places) -> Context:
     pages = [rule for rule in document.rules if rule.id in ids]
     if not pages:
         return Missing("No rule was broken.")
-    return {
-        "rules": [
-            {
-                "id": rule.id,
-                "name": rule.name,
-                "title": rule.title,
-                "why": " ".join(rule.why.split()),
-                "bad": _lines(rule.bad),
-                "good": _lines(rule.good),
-                "fix": rule.fix,
-                "links": [
-                    (link.title, link.url) for link in rule.links if link.url.startswith(("https://", "http://"))
-                ],
-            }
-            for rule in pages
-        ]
-    }
-
-
-def _lines(text: str) -> list[str]:
-    """An example of a rule, line by line."""
-    return [line for line in text.split("\n") if line.strip()]
+    return {"rules": pages}
 
 
 # -- method ------------------------------------------------------------------------------------------------------------
@@ -288,32 +149,12 @@ def method(document: ReviewDocument, places: Places) -> Context:
     entries = [(design, entry) for design in document.designs for entry in design.evaluated]
     asked = {entry.rule for _, entry in entries if not entry.skipped}
     reasons = review_words.skipped_rules(document)
-    undecided = [
-        (
-            code(entry.rule),
-            words(entry.name),
-            code(design.design),
-            figure(places.figure(entry, "undecided", "whole")),
-            words(", ".join(entry.missing)),
-        )
-        for design, entry in entries
-        if entry.undecided
-    ]
-    gate = document.gate
     return {
-        "fail_on": gate.fail_on,
-        "new_only": gate.new_only,
         "asked": plural(len(asked), "rule"),
         "of": plural(len(document.rules), "rule"),
         "designs": plural(len(document.designs), "design"),
         "skipped": [(review_words.skipped_line(reason, ids), ", ".join(ids)) for reason, ids in reasons.items()],
-        "undecided": table(
-            "Rules that could not be decided",
-            ("Rule", "Name", "Design", "Times", "Missing"),
-            undecided,
-            numeric=(3,),
-        ),
-        "redacted": document.redacted,
+        "undecided": [(design.design, entry) for design, entry in entries if entry.undecided],
     }
 
 
@@ -324,11 +165,8 @@ def reproduce(document: ReviewDocument, places: Places) -> Context:
     against = list(dict.fromkeys(d.diff.against for d in document.designs if d.diff))
     parts += ["--fail-on", gate.fail_on] if gate.fail_on != "error" else []
     parts += ["--new-only"] if gate.new_only else []
-    tool = document.tool
     return {
         "command": shlex.join(parts),
         "against": against,
         "data": any(t.has_data for design in document.designs for t in design.tables),
-        "version": f"{tool.name} {tool.version}",
-        "schema": document.schema_version,
     }

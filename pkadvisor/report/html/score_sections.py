@@ -10,7 +10,7 @@ from pkadvisor.report.html.advice import grounds_of, keys_of, ranking_of
 from pkadvisor.report.html.findings import breaks_of, findings_of
 from pkadvisor.report.html.first_screen import figure_rows
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.html.queries import requests, row_of
+from pkadvisor.report.html.queries import rows_of
 from pkadvisor.report.summary.figures import figures_of
 from pkadvisor.report.summary.scored import partition_target, score_sentences, score_verdict
 
@@ -46,7 +46,7 @@ def _first(table: ScoreTable, card: ScoreScheme) -> dict[str, Any]:
 def scores(document: ScoreDocument, table: ScoreTable, places: Places) -> Context:
     """Every scheme that was scored, in one table."""
     schemes = _schemes(table)
-    return ranking_of(schemes, "The keys that were scored, on the same data and workload.", places) if schemes else NONE
+    return ranking_of(schemes, "The keys that were scored, on the same data and workload.") if schemes else NONE
 
 
 def cards(document: ScoreDocument, table: ScoreTable, places: Places) -> Context:
@@ -54,38 +54,25 @@ def cards(document: ScoreDocument, table: ScoreTable, places: Places) -> Context
     schemes = _schemes(table)
     if not schemes:
         return NONE
-    drawn = [_card(label, scheme, places) for label, scheme in schemes]
+    drawn = [
+        {"label": label, "scheme": scheme, "keys": keys_of(scheme), "rows": rows_of(scheme)}
+        for label, scheme in schemes
+    ]
     grounds = grounds_of(table.grounds)
     return {"cards": drawn, "asked": (), "compared": False, "worse": 0, "grounds": grounds}
-
-
-def _card(label: str, scheme: AnalysisFullScheme, places: Places) -> dict[str, Any]:
-    return {
-        "label": label,
-        "keys": keys_of(scheme),
-        "rows": [row_of(entry, None, places) for entry in scheme.classes],
-        "requests": requests(scheme, places),
-    }
 
 
 def breaks(document: ScoreDocument, table: ScoreTable, places: Places) -> Context:
     """Each limit with the growth that meets it."""
     schemes = _schemes(table)
-    return breaks_of(schemes, places) if schemes else NONE
+    return breaks_of(schemes) if schemes else NONE
 
 
 def findings(document: ScoreDocument, table: ScoreTable, places: Places) -> Context:
     """What is broken or noteworthy."""
-    return findings_of(_schemes(table), [], places)
+    return findings_of(_schemes(table))
 
 
 def reproduce(document: ScoreDocument, places: Places) -> Context:
     """What was scored, and by which version."""
-    return {
-        "command": "",
-        "seed": None,
-        "version": f"{document.tool.name} {document.tool.version}",
-        "schema": document.schema_version,
-        "redacted": document.redacted,
-        "files": [],
-    }
+    return {"settings": None, "files": ()}

@@ -1,7 +1,7 @@
 """What a page consists of: the sections of each document, in their order.
 
-To add one: a function from the document to what its template shows (or ``Missing``), a line in ``SECTIONS``, and a
-template of that name. The function computes no new figure.
+To add one: a function that says whether there is something to show (or ``Missing``) and finds what the template must
+not, a line in ``SECTIONS``, and a template of that name, which reads the document itself. No new figure is computed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class PageSection:
 
     ``name`` is its id on the page and what ``--sections`` names. ``each_table``: once for every item of the document's
     ``tables``, and ``context(document, table, places)``; else once, and ``context(document, places)``. ``template``
-    lies in ``templates/report/``; it gets the context's names; None leaves the section out. ``after`` the tables,
+    lies in ``templates/report/``; it gets ``document``, ``table``, ``figure``, ``known`` and
+    ``item`` of ``Places``, and the names of the context; None leaves the section out. ``after`` the tables,
     or before them. ``evidence``: folded, under a heading of that name.
     """
 

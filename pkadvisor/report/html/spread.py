@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from markupsafe import Markup
 
 from pkadvisor.documents.analysis import AnalysisDocument
@@ -45,8 +43,7 @@ def skew(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Co
     node = table.skew
     if not node:
         return Missing("How the load is spread is not known: give data, and a log or rates in a design file.")
-    designs = list(node.designs)
-    return {"chart": _curves(designs), "designs": [_shares(design, places) for design in designs]}
+    return {"chart": _curves(node.designs), "designs": node.designs, "head_of": head_of, "finding_of": _finding}
 
 
 def _curves(designs: list[AnalysisSkewDesign]) -> Markup | None:
@@ -80,31 +77,6 @@ def _finding(design: AnalysisSkewDesign) -> str:
     return f"the busiest of {plural(int(design.partitions_at_hand), 'partition')} takes {busiest} of the load"
 
 
-def _shares(design: AnalysisSkewDesign, places: Places) -> dict[str, Any]:
-    sizes = design.rows_per_partition
-    return {
-        "head": head_of(design),
-        "finding": _finding(design),
-        "gini": places.figure(design, "gini", "amount"),
-        "alone": design.partitions_at_hand <= 1,
-        "partitions": places.figure(design, "partitions", "whole"),
-        "p50": places.figure(sizes, "p50", "amount"),
-        "p99": places.figure(sizes, "p99", "amount"),
-        "largest": places.figure(sizes, "largest", "amount"),
-        "basis": sizes.basis,
-        "top": [
-            {
-                "key": each.key,
-                "share": places.figure(each, "share", "percent"),
-                "peak": places.figure(each, "entities_per_s_peak", "amount"),
-                "growing": places.figure(each, "grows_with_rows_per_s", "amount"),
-                "rows": places.figure(each, "rows", "whole"),
-            }
-            for each in design.top
-        ],
-    }
-
-
 # -- what a month costs -----------------------------------------------------------------------------------------------
 
 
@@ -113,32 +85,8 @@ def cost(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Co
     node = table.cost
     if not node:
         return Missing("What a month costs is not known: give data, and a log or rates in a design file.")
-    designs, unit = list(node.designs), f"{node.currency} a {node.per}"
-    return {
-        "unit": unit,
-        "chart": _bill(designs, unit),
-        "parts": PARTS,
-        "rows": [
-            {
-                "head": head_of(design),
-                "parts": [places.figure(design, part, "amount") for part in PARTS],
-                "total": places.figure(design, "total", "amount"),
-            }
-            for design in designs
-        ],
-        "classes": [_classes(design, places) for design in designs],
-        "prices": [
-            {
-                "name": price.name,
-                "value": places.figure(price, "value", "exact"),
-                "unit": price.unit,
-                "basis": price.basis,
-                "date": price.date or "–",
-                "source": price.source,
-            }
-            for price in node.prices
-        ],
-    }
+    unit = f"{node.currency} a {node.per}"
+    return {"unit": unit, "chart": _bill(node.designs, unit), "parts": PARTS, "cost": node, "head_of": head_of}
 
 
 def _bill(designs: list[AnalysisCostDesign], unit: str) -> Markup:
@@ -154,18 +102,3 @@ def _bill(designs: list[AnalysisCostDesign], unit: str) -> Markup:
             unit=unit,
         )
     )
-
-
-def _classes(design: AnalysisCostDesign, places: Places) -> dict[str, Any]:
-    return {
-        "head": head_of(design),
-        "rows": [
-            {
-                "name": each.name,
-                "kind": each.kind,
-                "rate": places.figure(each, "requests_per_s", "amount"),
-                "price": places.figure(each, "price", "amount"),
-            }
-            for each in design.classes
-        ],
-    }

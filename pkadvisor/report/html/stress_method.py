@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from typing import Any
 
-from pkadvisor.documents.comparison import ComparisonFile
-from pkadvisor.documents.stress import StressDocument, StressFile, StressLimits
-from pkadvisor.documents.stress_run import StressClient
+from pkadvisor.documents.stress import StressDocument
 from pkadvisor.report.html.place import Context, Places
-from pkadvisor.report.html.tables import Table, code, figure, table, words
 from pkadvisor.report.stress_words import named_inputs, options_of
 from pkadvisor.report.summary.verdicts import table_title
 
@@ -27,75 +22,23 @@ STATES = (
 
 def method(document: StressDocument, places: Places) -> Context:
     """What was run, how to read its states, what is assumed, and every number of the store that it rests on."""
-    settings = document.settings
     return {
-        "complete": document.complete,
-        "load": settings.load_words,
-        "growth": places.figure(settings, "growth_months") if settings.growth_months else None,
-        "length": places.known(settings, "duration_s", "time"),
-        "retry": settings.retry,
-        "enforcement": ENFORCED[settings.enforcement],
-        "servers": places.figure(settings, "servers", "whole"),
-        "seed": places.figure(settings, "seed", "whole"),
-        "faults": settings.faults,
-        "clients": _clients(settings.clients, places) if settings.clients else None,
+        "settings": document.settings,
+        "enforcement": ENFORCED[document.settings.enforcement],
         "states": STATES,
         "notes": [(table_title(t), t.notes) for t in document.tables if t.notes],
-        "store": document.limits.store,
-        "limits": limits_table(document.limits, places),
         "assumed": sum(1 for entry in document.limits.values if entry.basis == "assumed"),
-        "redacted": document.redacted,
     }
-
-
-def _clients(clients: StressClient, places: Places) -> dict[str, Any]:
-    return {
-        "number": places.figure(clients, "number", "whole"),
-        "think": places.figure(clients, "think_s", "time") if clients.think_s else None,
-        "vms": places.known(clients, "vms", "whole"),
-    }
-
-
-def limits_table(limits: StressLimits, places: Places) -> Table:
-    """Every number of the store, with where it comes from."""
-    rows = [
-        (
-            code(entry.name),
-            figure(places.figure(entry, "value")),
-            words(entry.unit),
-            words(entry.basis),
-        )
-        for entry in limits.values
-    ]
-    return table("Numbers of the store", ("Name", "Value", "Unit", "Basis"), rows, numeric=(1,), sorts=True)
 
 
 def reproduce(document: StressDocument, places: Places) -> Context:
     """The command, the version, the seed, and the files by their content."""
     inputs = document.inputs
-    tool = document.tool
     return {
         "command": command(document),
-        "version": f"{tool.name} {tool.version}",
-        "schema": document.schema_version,
-        "seed": places.figure(document.settings, "seed", "whole"),
-        "files": files_table(inputs.files, places) if inputs.files else None,
+        "files": inputs.files,
         "real": any(d.measured for t in document.tables for d in t.designs),
     }
-
-
-def files_table(files: Sequence[StressFile | ComparisonFile], places: Places) -> Table:
-    """Files by name, size and digest."""
-    rows = [
-        (
-            code(entry.name),
-            words(entry.role),
-            figure(places.figure(entry, "bytes", "whole")),
-            code(entry.xxh3),
-        )
-        for entry in files
-    ]
-    return table("Files that were read", ("File", "Role", "Bytes", "XXH3-128"), rows, numeric=(2,))
 
 
 def command(document: StressDocument) -> str:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from markupsafe import Markup
 from msgspec.structs import replace
 
 from pkadvisor.documents.stress import StressDocument, StressTable
-from pkadvisor.documents.stress_run import StressEvent, StressHeat, StressLatency, StressRow, StressRun
+from pkadvisor.documents.stress_run import StressHeat, StressLatency, StressRow, StressRun
 from pkadvisor.numbers import percent, plural, ratio
 from pkadvisor.report.charts import heat_map, timeline
 from pkadvisor.report.charts.lines import LimitLine, Mark, Series
 from pkadvisor.report.charts.scales import Axis, AxisKind
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.stress_sections import columns, limit_of
-from pkadvisor.report.html.tables import Cell, PageRow, code, figure, short, table, together, words
 
 PER_MILLE = 1000
 LATENCY_SERIES = 6
@@ -150,7 +148,7 @@ def heat(document: StressDocument, node: StressTable, places: Places) -> Context
                 "head": head,
                 "same": same,
                 "chart": _heat_map(head, run, target, places),
-                "rows": _heat_rows(head, run, places),
+                "rows": run.heat.rows,
             }
             for head, run, same in drawn
         ],
@@ -208,22 +206,6 @@ def heat_finding(run: StressRun) -> str:
     return f"{node.sentence}; {reach}" if node else reach
 
 
-def _heat_rows(head: str, run: StressRun, places: Places) -> Any:
-    rows = [
-        PageRow(
-            (
-                words(str(number)),
-                code(row.from_key or "(empty key)"),
-                figure(places.figure(row, "partitions", "whole")),
-                figure(places.item(row, "times_target", row.times_target.index(max(row.times_target)), form="ratio")),
-            )
-        )
-        for number, row in enumerate(run.heat.rows, 1)
-    ]
-    heads = ("#", "First PartitionKey", "Partitions", "At most, times the target")
-    return table(f"Rows of the map: {head}", heads, rows, numeric=(2, 3), sorts=True)
-
-
 # -- what the service did ----------------------------------------------------------------------------------------------
 
 
@@ -237,7 +219,7 @@ def events(document: StressDocument, node: StressTable, places: Places) -> Conte
         return Missing(f"The service split and moved nothing in these runs, and no server was lost{more}.")
     return {
         "quiet": quiet,
-        "tables": [_events(head, run, places) for head, run, _ in runs],
+        "tables": [(head, run.events) for head, run, _ in runs],
         "counts": [(head, _kinds(run), same) for head, run, same in runs],
     }
 
@@ -247,39 +229,3 @@ def _kinds(run: StressRun) -> str:
     for event in run.events:
         kinds[event.kind] = kinds.get(event.kind, 0) + 1
     return ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
-
-
-def _events(head: str, run: StressRun, places: Places) -> Any:
-    rows = [
-        (
-            words(str(number)),
-            figure(places.figure(event, "at_s", "time")),
-            short(event.kind),
-            _between(event),
-            short(event.server or "–"),
-            figure(places.figure(event, "load_share_before", "percent")),
-            _shares(event, places),
-            figure(places.figure(event, "away_s", "time")) if event.away_s else words("–"),
-        )
-        for number, event in enumerate(run.events, 1)
-    ]
-    heads = ("#", "At", "What", "Keys", "Server", "Load before", "Load after", "Not served for")
-    return table(f"Events: {head}", heads, rows, numeric=(1, 5, 6, 7), sorts=True)
-
-
-def _between(event: StressEvent) -> Cell:
-    """The keys of an event: the first, and the first that is not of it any more."""
-    if not event.ranges:
-        return words("–")
-    low, high = event.ranges[0].from_key, event.ranges[-1].until_key
-    if not low and not high:
-        return words("all keys")
-    start = (words("from"), code(low)) if low else (words("from the first key"),)
-    return together(*start, *((words("before"), code(high)) if high else (words("to the last"),)))
-
-
-def _shares(event: StressEvent, places: Places) -> Cell:
-    """The share of each range that came of it."""
-    shares = [figure(places.figure(each, "load_share", "percent")) for each in event.ranges]
-    parts = [piece for share in shares for piece in (words("+"), share)][1:]
-    return together(*parts) if parts else words("–")

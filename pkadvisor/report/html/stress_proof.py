@@ -2,117 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from pkadvisor.documents.stress import (
     StressDesign,
     StressDocument,
-    StressKnee,
     StressMeasured,
-    StressResidual,
     StressTable,
 )
-from pkadvisor.documents.stress_run import StressAudit, StressBreak, StressLimit, StressLoad, StressPartitionTest
+from pkadvisor.documents.stress_run import StressBreak
 from pkadvisor.numbers import plural
-from pkadvisor.report.html.place import Context, Figure, Missing, Places
-from pkadvisor.report.html.tables import Cell, Table, code, figure, mark, table, together, words
+from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.stress_words import ENGINE_SHARES, counted
 from pkadvisor.report.text.stress_measured import NAMES, STOPPED
 
 
 def prediction(document: StressDocument, node: StressTable, places: Places) -> Context:
     """What the model said beforehand beside what was measured."""
-    parts = [_predicted(design, places) for design in node.designs]
+    parts = [_predicted(design) for design in node.designs]
     if not any(part["classes"] or part["load"] or part["audit"] for part in parts):
         return Missing("Nothing was compared with the model: the test was interrupted before.")
-    return {"parts": parts}
+    return {"parts": parts, "counted": counted, "engine_shares": ENGINE_SHARES}
 
 
-def _predicted(design: StressDesign, places: Places) -> dict[str, Any]:
-    label, node = design.label, design.prediction
-    rows = [
-        (
-            words(entry.name),
-            words(counted(measure.name)),
-            figure(places.figure(measure, "predicted")),
-            figure(places.figure(measure, "measured")),
-            figure(places.figure(measure, "tolerance", "percent")),
-            _agrees(measure.agrees),
-        )
-        for entry in node.classes
-        for measure in entry.measures
-        if measure.predicted or measure.measured
-    ]
-    load = [
-        (
-            words(counted(measure.name)),
-            words(measure.unit),
-            figure(_in(measure, "predicted", places)),
-            figure(_in(measure, "measured", places)),
-            figure(places.figure(measure, "error", "signed")) if measure.error is not None else words("–"),
-            _judged(measure),
-        )
-        for measure in node.load
-    ]
-    wrong = [e.name for e in node.classes if not e.agrees]
-    heads = ("Query or write", "Of one request", "Predicted", "Measured", "May differ by", "Verdict")
+def _predicted(design: StressDesign) -> dict[str, Any]:
+    node, audit = design.prediction, design.prediction.audit
     return {
-        "label": label,
-        "wrong": wrong,
-        "count": len(node.classes),
-        "classes": table(f"What one request asks of the store: {label}", heads, rows, numeric=(2, 3, 4), sorts=True),
-        "notes": [(e.name, e.note) for e in node.classes if e.note],
-        "load": table(
-            f"Load and latency: {label}",
-            ("Measure", "Unit", "Predicted", "Measured", "Residual", "Verdict"),
-            load,
-            numeric=(2, 3, 4),
-            sorts=True,
-        ),
-        "audit": _audit(node.audit, places) if node.audit else None,
-    }
-
-
-def _agrees(flag: bool) -> Cell:
-    return mark("agrees" if flag else "differs", "good" if flag else "bad")
-
-
-def _judged(measure: StressLoad) -> Cell:
-    """Whether a figure of the whole run came as predicted, or why nothing is predicted."""
-    return words(measure.why or "not judged") if measure.agrees is None else _agrees(measure.agrees)
-
-
-def _in(measure: StressLoad | StressResidual, member: str, places: Places) -> Figure:
-    share = measure.unit.startswith("share") and getattr(measure, member) is not None
-    return places.figure(measure, member, "percent" if share else "amount")
-
-
-def _audit(audit: StressAudit, places: Places) -> dict[str, Any]:
-    """What the embedded engine answered, with real rows, and what came of it beside the same requests without rows."""
-    ways = [("embedded engine", audit.engine)]
-    if audit.without_rows:
-        ways.append(("without rows", audit.without_rows))
-    kinds = (
-        ("throttled_share", "percent"), ("lost_share", "percent"),
-        ("latency_ms_p50", "latency"), ("latency_ms_p99", "latency"), ("ranges", "whole"),
-    )  # fmt: skip
-    rows = [(words(name), *(figure(places.figure(of_way, key, kind)) for key, kind in kinds)) for name, of_way in ways]
-    heads = ("Way to run", "Throttled attempts", "Lost requests", "p50", "p99", "Ranges at the end")
-    return {
-        "shares": ENGINE_SHARES,
-        "figures": table("The same requests, with rows and without", heads, rows, numeric=(1, 2, 3, 4, 5)),
-        "rows": places.figure(audit, "rows", "whole"),
-        "part": None
-        if audit.rows == audit.table_rows
-        else {
-            "of": places.figure(audit, "table_rows", "whole"),
-            "share": places.figure(audit, "load_share", "percent"),
-        },
-        "requests": places.figure(audit, "requests", "whole"),
-        "operations": places.figure(audit, "operations", "whole"),
-        "violations": places.figure(audit, "violations", "whole") if audit.violations else None,
-        "examples": audit.examples,
+        "label": design.label,
+        "wrong": [e.name for e in node.classes if not e.agrees],
+        "entries": node.classes,
+        "classes": [(e, m) for e in node.classes for m in e.measures if m.predicted or m.measured],
+        "load": node.load,
+        "audit": audit,
+        "ways": [("embedded engine", audit.engine), ("without rows", audit.without_rows)] if audit else [],
     }
 
 
@@ -121,7 +43,7 @@ def _audit(audit: StressAudit, places: Places) -> dict[str, Any]:
 
 def breaks(document: StressDocument, node: StressTable, places: Places) -> Context:
     """At how many times the worst minute each limit is reached, whether a run proves it, and the highest load found."""
-    parts = [_breaks(design, places) for design in node.designs]
+    parts = [_breaks(design) for design in node.designs]
     if not parts:
         return Missing("No design was run to its end.")
     return {
@@ -131,26 +53,13 @@ def breaks(document: StressDocument, node: StressTable, places: Places) -> Conte
     }
 
 
-def _breaks(design: StressDesign, places: Places) -> dict[str, Any]:
-    label, scheme = design.label, design.scheme
-    rows = [
-        (
-            words(entry.cause),
-            figure(places.figure(entry, "measured")),
-            figure(places.figure(entry, "limit")),
-            words(entry.unit),
-            figure(places.figure(entry, "factor", "breaks")),
-            figure(places.figure(entry, "months")) if entry.months is not None else words("–"),
-        )
-        for entry in scheme.breaks
-    ]
-    heads = ("What is reached", "Now", "Limit", "Unit", "At times the worst minute", "Months of declared growth")
+def _breaks(design: StressDesign) -> dict[str, Any]:
     return {
-        "label": label,
-        "breaks": table(f"Limits in the order in which they are reached: {label}", heads, rows, numeric=(1, 2, 4, 5)),
+        "label": design.label,
+        "breaks": design.scheme.breaks,
         "proofs": [_proof(proof) for proof in design.prediction.breaks],
-        "limit": _limit(design.limit, places) if design.limit else None,
-        "partition_test": _partition_test(design.partition_test, places) if design.partition_test else None,
+        "limit": design.limit,
+        "partition_test": design.partition_test,
     }
 
 
@@ -161,26 +70,6 @@ def _proof(proof: StressBreak) -> tuple[str, str, str]:
     return proof.sentence, *(("proved", "good") if proof.holds else ("does not hold", "bad"))
 
 
-def _limit(limit: StressLimit, places: Places) -> dict[str, Any]:
-    return {
-        "factor": places.figure(limit, "factor", "ratio"),
-        "rate": places.figure(limit, "requests_per_s", "rate"),
-        "binds": limit.binds,
-    }
-
-
-def _partition_test(test: StressPartitionTest, places: Places) -> dict[str, Any]:
-    return {
-        "key": test.partition_key,
-        "offered": places.figure(test, "offered_entities_per_s"),
-        "accepted": places.figure(test, "accepted_entities_per_s"),
-        "target": places.figure(test, "target_entities_per_s"),
-        "share": places.figure(test, "throttled_share", "percent"),
-        "verdict": test.verdict,
-        "passes": test.passes,
-    }
-
-
 # -- a real endpoint ---------------------------------------------------------------------------------------------------
 
 
@@ -189,30 +78,8 @@ def endpoint(document: StressDocument, node: StressTable, places: Places) -> Con
     measured = [(d.label, d.measured) for d in node.designs if d.measured]
     if not measured:
         return Missing("No real endpoint was asked: add --target with a connection string to measure one.")
-    return {"parts": [_measured(label, one, places) for label, one in measured]}
-
-
-def _measured(label: str, one: StressMeasured, places: Places) -> dict[str, Any]:
-    run, audit = one.run, one.audit
-    return {
-        "label": label,
-        "host": one.host,
-        "date": one.date,
-        "rows": places.figure(one, "rows", "whole"),
-        "requests": places.figure(run, "requests", "whole"),
-        "transactions": places.figure(one, "transactions", "whole"),
-        "cost": places.known(one, "cost_usd"),
-        "throttled": places.figure(run, "throttled_share", "percent"),
-        "p50": places.figure(run, "latency_ms_p50", "latency"),
-        "p99": places.figure(run, "latency_ms_p99", "latency"),
-        "warnings": _warnings(one),
-        "audited": places.figure(audit, "operations", "whole"),
-        "violations": places.figure(audit, "violations", "whole") if audit.violations else None,
-        "examples": audit.examples,
-        "residuals": _residuals(label, one.residuals, places),
-        "calibration": _calibration(label, one.calibration.found, places),
-        "left_out": [(each.name, each.why) for each in one.calibration.left_out],
-    }
+    parts = [(label, one, _warnings(one)) for label, one in measured]
+    return {"parts": parts, "names": NAMES}
 
 
 def _warnings(one: StressMeasured) -> list[str]:
@@ -226,34 +93,3 @@ def _warnings(one: StressMeasured) -> list[str]:
     if not one.removed:
         out.append(f"the table {one.table} could not be removed: remove it")
     return out
-
-
-def _residuals(label: str, residuals: Sequence[StressResidual], places: Places) -> Table:
-    rows = [
-        (
-            words(entry.class_),
-            words(NAMES.get(entry.name, entry.name)),
-            words(entry.unit),
-            figure(_in(entry, "predicted", places)),
-            figure(_in(entry, "measured", places)),
-        )
-        for entry in residuals
-    ]
-    heads = ("Query or write", "Measure", "Unit", "Predicted", "Measured there")
-    return table(f"Predicted and measured there: {label}", heads, rows, numeric=(3, 4), sorts=True)
-
-
-def _calibration(label: str, node: Sequence[StressKnee], places: Places) -> Table:
-    rows = [
-        (
-            code(one.name),
-            together(figure(places.figure(one, "predicted")), words(f"({one.basis})")),
-            figure(places.figure(one, "measured")),
-            together(figure(places.figure(one, "low")), words("to"), figure(places.figure(one, "high"))),
-            words(one.unit),
-            together(figure(places.figure(one, "count", "whole")), words(one.of)),
-        )
-        for one in node
-    ]
-    heads = ("Number of the model", "Taken", "Measured there", "Within, 19 times in 20", "Unit", "Counted")
-    return table(f"Numbers of the model, measured there: {label}", heads, rows, numeric=(1, 2, 3))

@@ -7,13 +7,12 @@ from typing import Any, TypeVar
 
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost
 from pkadvisor.documents.part import Part
-from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressTableGoal, StressValue
+from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressValue
 from pkadvisor.documents.stress_run import StressClass, StressRun
 from pkadvisor.errors import InputError
 from pkadvisor.numbers import percent, plural
 from pkadvisor.report.html.advice import keys_of, term_of
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short, table, together, words
 from pkadvisor.report.stress_words import REQUESTS, deployment, missed_goals, next_step, sampled_share
 
 Named = TypeVar("Named", AnalysisClassCost, StressClass)
@@ -188,65 +187,18 @@ def designs(document: StressDocument, node: StressTable, places: Places) -> Cont
     if not len(node.designs):
         return Missing("No design was run to its end.")
     runs = columns(node)
-    rows: list[list[Cell]] = [
-        [words(label), *(figure(places.figure(run, name, form)) for _, _, run in runs)] for label, name, form in _OF_RUN
-    ]
-    rows[4:4] = [
-        [words("throttled by"), *(_turned(run, places) for _, _, run in runs)],
-        [words("seconds with throttling"), *(_throttling(run, places) for _, _, run in runs)],
-    ]
-    rows.append([words("hottest partition, with retries"), *(_of_hottest(run, places) for _, _, run in runs)])
-    rows.append([words("length of the run"), *(figure(places.figure(run, "duration_s", "time")) for _, _, run in runs)])
     every = node.designs
-    priced = [
-        [words(label), *(_of_term(design, name, form, places) for design in every)]
-        for label, name, form in _OF_SCHEME
-        if any(term_of(design.scheme, name) is not None for design in every)
-    ]
     return {
         "designs": [{"label": d.label, "keys": keys_of(d.scheme)} for d in every],
-        "runs": table(
-            "Results of each run", ("Measure", *(head for head, _, _ in runs)), rows, numeric=range(1, len(runs) + 1)
-        ),
-        "costs": table(
-            "What each design costs, by the model",
-            ("Measure", *(d.label for d in every)),
-            priced,
-            numeric=range(1, len(every) + 1),
-        ),
+        "runs": runs,
+        "of_run": _OF_RUN,
+        "costs": [
+            (label, form, terms)
+            for label, name, form in _OF_SCHEME
+            if any(terms := [term_of(design.scheme, name) for design in every])
+        ],
         "quiet": [head for head, _, run in runs if not run.throttled],
     }
-
-
-def _throttling(run: StressRun, places: Places) -> Cell:
-    """In how many seconds anything was turned away."""
-    node = run.throttling
-    if not node.seconds:
-        return figure(places.figure(node, "seconds", "whole"))
-    longest = (figure(places.figure(node, "longest_s", "whole")), words("in a row at most"))
-    return below(figure(places.figure(node, "seconds", "whole")), together(*longest))
-
-
-def _turned(run: StressRun, places: Places) -> Cell:
-    """The targets that turned attempts away, the one with the most first."""
-    by = run.throttled_by
-    names = sorted(by, key=lambda name: (-by[name], name))
-    return below(
-        *(together(short(name), figure(places.item(run, "throttled_by", name, form="whole"))) for name in names)
-    ) or words("–")
-
-
-def _of_hottest(run: StressRun, places: Places) -> Cell:
-    """The key that is asked for most, and how near it comes to its target."""
-    if not run.hottest:
-        return words("none")
-    hottest = run.hottest
-    return below(figure(places.figure(hottest, "times_target", "ratio")), code(hottest.partition_key))
-
-
-def _of_term(design: StressDesign, name: str, form: str, places: Places) -> Cell:
-    term = term_of(design.scheme, name)
-    return words("–") if term is None else figure(places.figure(term, "value", form))
 
 
 # -- goals -------------------------------------------------------------------------------------------------------------
@@ -258,40 +210,16 @@ def goals(document: StressDocument, node: StressTable, places: Places) -> Contex
         return Missing("No goal was asked for: add --slo p99=50ms, or a p99 to a query of the design file.")
     missed = missed_goals(node)
     every = sorted(node.goals, key=lambda goal: goal not in missed)
-    labels = [design.label for design in node.designs]
-    rows = [
-        [
-            words(_goal(g)),
-            figure(places.figure(g, "most", FORM[g.unit])),
-            *(_held(g, label, places) for label in labels),
-        ]
-        for g in every
-    ]
     return {
         "missed": len(missed),
-        "count": len(every),
-        "label": labels[-1] if labels else "",
-        "goals": table("Goals, warmed up", ("Goal", "At most", *labels), rows, numeric=range(1, len(labels) + 2)),
+        "goals": every,
+        "labels": [design.label for design in node.designs],
+        "forms": FORM,
     }
-
-
-def _goal(goal: StressTableGoal) -> str:
-    query = f" of {goal.query}" if goal.query else " of all requests"
-    return f"{goal.name}{query}"
 
 
 FORM = {"ms": "latency", "share": "percent"}
 """How a goal of a unit is written."""
-
-
-def _held(goal: StressTableGoal, label: str, places: Places) -> Cell:
-    node = next((each for each in goal.designs if each.label == label), None)
-    if node is None:
-        return words("–")
-    return together(
-        figure(places.figure(node, "measured", FORM[goal.unit])),
-        mark(*(("met", "good") if node.met else ("missed", "bad"))),
-    )
 
 
 # -- queries and writes ------------------------------------------------------------------------------------------------
@@ -304,19 +232,14 @@ def queries(document: StressDocument, node: StressTable, places: Places) -> Cont
         return Missing("No design was run to its end.")
     entries = [(name, [_named(design.runs[0].classes, name) for design in every]) for name in node.classes]
     entries.sort(key=lambda entry: not _slower(entry[1]))
-    rows: list[list[Cell]] = []
-    for name, of_design in entries:
-        for design, entry in zip(every, of_design, strict=True):
-            if entry is None:
-                continue
-            rows.append(_query(name, design, entry, of_design, places))
-    heads = ("Query or write", "Keys", "How", "Offered/s", "p50", "p99", "p99.9", "Throttled", "Lost", "Change")
-    return {
-        "worse": [name for name, of_design in entries if _slower(of_design)],
-        "count": len(entries),
-        "compared": len(every) > 1,
-        "queries": table("Queries and writes, warmed up", heads, rows, numeric=range(3, 9), sorts=True),
-    }
+    shown = [
+        (name, design, entry, _named(design.scheme.classes, name), entry is of_design[-1] and _slower(of_design))
+        for name, of_design in entries
+        for design, entry in zip(every, of_design, strict=True)
+        if entry is not None
+    ]
+    worse = [name for name, of_design in entries if _slower(of_design)]
+    return {"worse": worse, "count": len(entries), "compared": len(every) > 1, "shown": shown}
 
 
 def _named(classes: Sequence[Named], name: str) -> Named | None:
@@ -331,34 +254,3 @@ def _slower(of_design: list[StressClass | None]) -> bool:
     before, after = first.latency_ms_p99, last.latency_ms_p99
     slower = before is not None and after is not None and after > SLOWER * before
     return slower or last.lost_share > first.lost_share
-
-
-def _query(
-    name: str, design: StressDesign, entry: StressClass, of_design: list[StressClass | None], places: Places
-) -> list[Cell]:
-    last = entry is of_design[-1]
-    cost = _named(design.scheme.classes, name)
-    if not entry.requests:
-        gap = [words("–")] * 6
-        return [words(name), words(design.label), _access(cost), *gap, words("too rare to occur in this run")]
-    return [
-        words(name),
-        words(design.label),
-        _access(cost),
-        figure(places.figure(entry, "offered_requests_per_s", "amount")),
-        figure(places.figure(entry, "latency_ms_p50", "latency")),
-        figure(places.figure(entry, "latency_ms_p99", "latency")),
-        figure(places.figure(entry, "latency_ms_p99_9", "latency")),
-        figure(places.figure(entry, "throttled_share", "percent")),
-        figure(places.figure(entry, "lost_share", "percent")),
-        mark("worse", "bad") if last and _slower(of_design) else words(""),
-    ]
-
-
-def _access(cost: AnalysisClassCost | None) -> Cell:
-    """How a query finds its entities under these keys."""
-    if cost is None:
-        return words("–")
-    access = cost.access or "one entity by its key"
-    via = cost.via
-    return words(access if via == "main" else f"{access} via {via}")

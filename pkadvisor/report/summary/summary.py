@@ -15,25 +15,21 @@ from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures
 from pkadvisor.report.summary.verdicts import HEADLINES, give, table_title, verdict_of
 from pkadvisor.values import dataclass
 
-SHORT = 24
-"""Characters of keys that one line spells out."""
 ONE_LINE = 66
 """Characters of a sentence on one line of 80 columns, beside its label: what follows from a rate is never cut off."""
-QUOTES = "''"
-"""An empty key."""
 
 
 def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
     """What would change the advice, by the rates that were tried; empty where none were.
 
-    ``in_short``: on one line, with the rank of long keys, which 'advisor explain' takes, in place of the keys.
+    ``in_short``: on one line, without today's rate where there is no room for it.
     """
     flip = table.flip
     if flip is None or table.why_not or table.ranking_says == "unsatisfied":
         return ""
     if flip.query is not None and flip.rate_per_s is not None:
         before = next((q.rate_per_s for q in table.workload if q.name == flip.query), None)
-        name, then = f"'{brief(flip.query)}'", _instead(flip, table.recommended, in_short)
+        name, then = f"'{brief(flip.query)}'", _instead(flip, table.recommended)
         if before is None:
             return f"{name} comes at {rate(flip.rate_per_s)}: then {then}."
         turns = "rises" if flip.rate_per_s > before else "falls"
@@ -48,28 +44,27 @@ def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
     return "you add queries; no rate of one, 0.001x to 1,000x, does."
 
 
-def _instead(flip: AnalysisFlip, best: AnalysisFullScheme | None, in_short: bool) -> str:
-    """What is better after a flip: index rows where only they differ, else the first key that differs, and its rank."""
+def _instead(flip: AnalysisFlip, best: AnalysisFullScheme | None) -> str:
+    """What is better after a flip: index rows where only they differ, else other keys.
+
+    These have no name here: the keys that were compared are better then, but a search at that rate may find better ones
+    still.
+    """
     keys = flip.keys
-    if keys is None or best is None:
-        return f"scheme:{flip.rank} is better"
-    rows, more = len(keys.index_rows), len(keys.index_rows) - len(best.index_rows)
-    if more and (keys.partition_key, keys.row_key) == (best.partition_key, best.row_key):
-        if not rows:
-            return "no index row is needed"
-        return f"{plural(more, 'more index row')} would help" if more > 0 else f"{plural(rows, 'index row')} will do"
-    both = f"{keys.partition_key or QUOTES} | {keys.row_key or QUOTES}"
-    if not rows and len(both) <= SHORT:
-        return f"{both} is better"
-    if in_short:
-        return f"scheme:{flip.rank} is better"
-    for name, key, other in (
-        ("PartitionKey", keys.partition_key, best.partition_key),
-        ("RowKey", keys.row_key, best.row_key),
+    if (
+        keys is not None
+        and best is not None
+        and (keys.partition_key, keys.row_key) == (best.partition_key, best.row_key)
     ):
-        if key != other:
-            return f"{name} {key or QUOTES} is better (scheme:{flip.rank})"
-    return f"other index rows are better (scheme:{flip.rank})"
+        rows, more = len(keys.index_rows), len(keys.index_rows) - len(best.index_rows)
+        if more:
+            if not rows:
+                return "no index row is needed"
+            return (
+                f"{plural(more, 'more index row')} would help" if more > 0 else f"{plural(rows, 'index row')} will do"
+            )
+        return "other index rows are better"
+    return "other keys are better"
 
 
 TABLES_SHOWN = 3

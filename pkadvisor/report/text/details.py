@@ -300,7 +300,7 @@ def _why(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
         elif table.ranking_says == "keep":
             lines.append(("next best", f"{name} is not enough better to rewrite every entity"))
         if table.flip is not None and (rival.loses or table.ranking_says == "keep"):
-            other = "" if table.flip.rank in (None, 2) else f"keys {table.flip.rank} of the ranking "
+            other = "" if table.flip.rank in (None, 2) else f"scheme:{table.flip.rank} "
             lines.append(("", f"{other}{flip_sentence(table.flip)}"))
     if table.confidence is not None and not doubt(table) and not table.why_not:
         lines.append(("confidence", sureness(table.confidence)))

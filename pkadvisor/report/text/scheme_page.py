@@ -223,12 +223,12 @@ def flip_sentence(flip: AnalysisFlip) -> str:
     if flip.turn == "flips":
         times = float(f"{flip.factor:.4g}")
         often = f"{times:,g} times as often ({rate(flip.rate_per_s)})"
-        return f"would rank first if {flip.query} came {often}"
+        return f"would be better if {flip.query} came {often}"
     if flip.turn == "dominated":
-        return "no change of the rates would put it first: no query or write is better with it"
+        return "no change of the rates would make it better: no query or write is better with it"
     if flip.turn == "ahead":
         return "compared alone it is better; the tolerances against other schemes rank it lower"
-    return "no change of one rate would put it first"
+    return "no change of one rate would make it better"
 
 
 def _turning(page: Page, document: ExplanationScheme) -> None:

@@ -191,11 +191,7 @@ def _unit(part: Part) -> str:
     """The unit within which a time in a key tells nothing apart."""
     if part.period is not None:
         return part.period.unit
-    digits = getattr(part, "digits", None)
-    if digits is None:
-        return "tick of 100 ns"
-    finer = {"second": 0, "millisecond": 3, "microsecond": 6}
-    return next((unit for unit, most in finer.items() if digits <= most), "tick of 100 ns")
+    return part.clock_unit or "tick of 100 ns"
 
 
 def is_arrival(name: str, view: TableView) -> bool:

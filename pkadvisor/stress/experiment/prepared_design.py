@@ -24,7 +24,8 @@ from pkadvisor.stress.load.loads import load_of
 from pkadvisor.stress.placement.stamp_map import MapRange
 from pkadvisor.stress.requests.expected import partition_loads
 from pkadvisor.stress.requests.flat_steps import FlatSteps
-from pkadvisor.stress.requests.programs import Programs, entities_of
+from pkadvisor.stress.requests.programs import Programs
+from pkadvisor.stress.requests.rows import entities_of
 from pkadvisor.stress.requests.script_table import script_tables
 from pkadvisor.stress.requests.scripts import Scripts
 from pkadvisor.stress.simulate.warm import counted_load, warm_map

@@ -32,8 +32,9 @@ from pkadvisor.stress.experiment.stress_result import measured_run
 from pkadvisor.stress.load.load import Load, used_instances
 from pkadvisor.stress.placement.living_map import LivingMap
 from pkadvisor.stress.placement.run_result import RunResult
-from pkadvisor.stress.requests.programs import Programs, entities_of
+from pkadvisor.stress.requests.programs import Programs
 from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.rows import entities_of
 from pkadvisor.stress.requests.script_table import script_table
 from pkadvisor.stress.requests.scripts import Scripts
 from pkadvisor.stress.simulate.fluid import run_fluid

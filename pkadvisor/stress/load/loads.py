@@ -9,6 +9,7 @@ from typing import Final
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.numbers import amount
 from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 from pkadvisor.observe.workload import Operation
 from pkadvisor.splitmix import mixed
@@ -181,7 +182,7 @@ def _stands_for(
     if logged > 1:
         requests = of_class.requests / traffic.fraction
         notes.append(
-            f"{name}: the log is known by {sampled:,} of {requests:,.0f} requests; each stands for {logged:.3g}"
+            f"{name}: the log is known by {sampled:,} of {requests:,.0f} requests; each stands for {amount(logged)}"
         )
     return logged * factor, notes
 

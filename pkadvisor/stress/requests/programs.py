@@ -33,12 +33,10 @@ from pkadvisor.stress.requests.asked_values import AskedValue, parameters_asked,
 from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, start_after
 from pkadvisor.stress.requests.program_reads import Reader, Stages, in_rounds, properties_of, target_of
 from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, changed_together, inserted
-from pkadvisor.stress.requests.rows import Placed, Properties, entities_of, rows_of, stored_entities
+from pkadvisor.stress.requests.rows import Placed, Properties, rows_of, stored_entities
 from pkadvisor.table.edm import TypedValue
 from pkadvisor.table.store import Entity, EntityKey
 from pkadvisor.values import dataclass
-
-__all__ = ["ATTEMPTS_MAX", "Programs", "entities_of"]
 
 ATTEMPTS_MAX = 16
 """Read-modify-writes that are lost after so many attempts: assumed."""

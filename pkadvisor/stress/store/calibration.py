@@ -21,6 +21,7 @@ from statistics import median
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.limits import Limits
+from pkadvisor.numbers import amount
 from pkadvisor.stress.simulate.measures import offered_milli
 from pkadvisor.stress.store.real_driver import Attempt, RealRun
 from pkadvisor.table.edm import KEYS
@@ -112,7 +113,7 @@ def _pages(quiet: Sequence[Attempt], measurements: list[Measured], left_out: lis
     half_first = Z * math.sqrt(left * (1 / count + mean_size**2 / spread))
     for name, value, half in zip(names, (first, slope), (half_first, half_slope), strict=True):
         if value - half <= 0:
-            left_out.append((name, f"cannot be told from noise: {value:.4g} ± {half:.2g} ms of {count} pages"))
+            left_out.append((name, f"cannot be told from noise: {amount(value)} ± {amount(half)} ms of {count} pages"))
         else:
             measurements.append(Measured(name, value, value - half, value + half, count, "pages"))
 

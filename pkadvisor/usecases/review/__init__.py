@@ -67,9 +67,6 @@ STDIN_NAME = "standard-input.yaml"
 """How a design of standard input is called where nobody names it."""
 
 
-__all__ = ["Conducted", "ReviewRequest", "conduct", "fix_text", "ignores", "open_design", "review", "review_text"]
-
-
 @dataclass(frozen=True, slots=True)
 class Conducted:
     """A review: its canonical result, and the content of the baseline file where one is to be written."""

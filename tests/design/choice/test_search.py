@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.design.choice.candidates import constant
 from pkadvisor.design.choice.goals import GOALS, best_of, better, good_enough, loss, ranked
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
@@ -16,7 +17,7 @@ from pkadvisor.design.load.estimates import CostEstimate, Violation
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population
-from pkadvisor.observe.workload import Basis, Operation, QueryClass
+from pkadvisor.observe.workload import Basis, Operation, QueryClass, Transaction
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.tiers import examples
@@ -251,6 +252,25 @@ def test_a_key_over_all_partitions_beats_one_partition_for_everything() -> None:
         advice = advise(bench_of(population, query("get", "id eq {id}", rate=rate)), None)
         main = advice.recommended.scheme.main
         assert (main.row, atoms_of(main.partition)) == ((), (("p", "id"),))
+
+
+def test_naming_keys_gives_no_reason_for_one_partition() -> None:
+    """Under {team}, a set of 150 entities fits no group transaction, and by id there is a row of its own; one partition
+    for all misses the same at fewer requests."""
+    teams = population_of(
+        {"id": [f"e{n:03}" for n in range(200)], "team": ["a" if n % 4 else "b" for n in range(200)]},
+        {"id": EdmType.STRING, "team": EdmType.STRING},
+    )
+    classes = (query("by-id", "id eq {id}", rate=20), register(3))
+    together = (Transaction("of-team", ("register",), ("team",), required=True),)
+    bench = bench_of(teams, *classes, transactions=together)
+    before = advise(bench, None)
+    assert str(before.recommended.scheme.main) == "{team} | {id}"
+    spread = [c.scheme for c in before.every_priced() if not constant(c.scheme.main.partition)]
+    named = advise(bench, None, spread)
+    assert named.recommended.scheme == before.recommended.scheme
+    everything = advise(bench, None, [KeyScheme(parse_key("all", "{id}"))])
+    assert str(everything.recommended.scheme.main) == "all | {id}"  # named, it competes
 
 
 def test_a_good_design_in_place_is_kept() -> None:

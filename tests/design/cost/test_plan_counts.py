@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.cost.plan_reads import read as _read
+from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, encode, parse_key
 from pkadvisor.design.keys.transforms import (
     Field,
@@ -26,7 +27,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
-from pkadvisor.design.plan.plan import conditions, plan
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.executor import Row, execute, matching

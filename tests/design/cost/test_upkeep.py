@@ -127,6 +127,21 @@ def test_an_erasure_touches_index_rows_and_is_found_by_the_key_or_by_a_scan() ->
     assert erasure(KeyScheme(LATEST), bench_with(NEWEST)) is None
 
 
+def test_a_class_may_have_the_name_that_an_erasure_has() -> None:
+    """A class of one constant reads the row of owner 1; all of owner 0 are three pages and 30 group transactions."""
+    owners = population_of(
+        {"owner": ["o0"] * 3000 + ["o1"], "n": list(range(3001))}, {"owner": EdmType.STRING, "n": EdmType.INT32}
+    )
+    for name in ("erase by owner", "of-owner"):
+        bench = bench_of(owners, query(name, "owner eq 'o1'"))
+        bench = replace(bench, workload=replace(bench.workload, erase_by="owner"))
+        (priced,) = estimate(scheme := KeyScheme(parse_key("{owner}", "{pad(n,6)}")), bench).classes
+        assert priced.entities_read == 1
+        erased = erasure(scheme, bench)
+        assert erased is not None
+        assert (erased.requests_max, erased.requests) == pytest.approx((3 + 30, (3 + 30 + 1 + 1) / 2))
+
+
 # -- size --------------------------------------------------------------------------------------------------------------
 
 

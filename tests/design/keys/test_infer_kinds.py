@@ -119,3 +119,53 @@ def test_words_before_keys_make_no_kinds_of_rows_with_the_same_columns(
     }
     found = infer_keys(frame.with_columns(pl.Series(name, each) for name, each in values.items()))
     assert len(found.kinds) == kinds, [str(kind.key) for kind in found.kinds]
+
+
+CHOIRS = ("kantorei-sankt-jacobi", "liedertafel-Süd1", "liedertafel-Nord2", "gospel-bremen0", "pop_voices-altona8")
+GAUGES = ("Cuxhaven-Steubenhöft", "Brunsbüttel", "Wilhelmsburg", "St-Pauli-Süd", "Teufelsbrück")
+PATHS = ("%2Fc++%2F", "%2Fa&b%2F", "%2F%C3%9Cber%20uns%2F", "%2F")
+
+
+def choirs(place: int) -> tuple[str, str, int]:
+    choir, member = CHOIRS[place % 5], f"m{10_000 + place * 7919 % 9000}"
+    if place % 8 == 0:
+        return choir, f"M-{member}", 0
+    return choir, f"R-2025{1 + place % 12:02}{1 + place % 28:02}-{member}", 1
+
+
+def gauges(place: int) -> tuple[str, str, int]:
+    return f"2026112{place % 3}", f"{GAUGES[place % 5]}_{place % 24:02}{place % 60:02}{place * 7 % 60:02}", 0
+
+
+def captures(place: int) -> tuple[str, str, int]:
+    origin = f"https%3A%2F%2F{'%C3%A6r%C3%B8-' if place % 4 == 0 else ''}site{place % 13}.example"
+    return origin, f"{PATHS[place // 5 % 4]}{place * 31 % 977}!202611{1 + place % 28:02}{place % 24:02}0314", 0
+
+
+@pytest.mark.parametrize(("keys", "kinds"), [(choirs, 2), (gauges, 1), (captures, 1)])
+def test_values_that_look_otherwise_make_no_kinds_of_rows_with_the_same_columns(
+    keys: Callable[[int], tuple[str, str, int]], kinds: int
+) -> None:
+    """The names of choirs, gauges and hosts hold separators, or begin with words; members and rehearsals are two kinds
+    in each choir."""
+    rows = sorted({keys(place) for place in range(1200)})
+    frame = pl.DataFrame(
+        {
+            "PartitionKey": [p for p, _, _ in rows],
+            "RowKey": [r for _, r, _ in rows],
+            "Name": [None if kind else "x" for _, _, kind in rows],
+            "Voice": [None if kind else "alto" for _, _, kind in rows],
+            "Present": [bool(kind) or None for _, _, kind in rows],
+        }
+    )
+    inference = infer_keys(frame)
+    assert len(inference.kinds) == kinds, [str(kind.key) for kind in inference.kinds]
+    assert inference.explained == len(rows)
+
+
+def test_a_word_that_begins_the_row_keys_tells_kinds_apart_whatever_their_columns_are() -> None:
+    rows = [(f"a{n % 30}", f"HEADER-{n * 7919 % 9973:04}") for n in range(300)]
+    rows += [(f"a{n % 30}", f"LINE-{n * 7919 % 9973:04}-{n % 9}") for n in range(300)]
+    frame = pl.DataFrame({"PartitionKey": [p for p, _ in rows], "RowKey": [r for _, r in rows]})
+    inference = infer_keys(frame.with_columns(pl.lit("x").alias("Name"), pl.lit(3).alias("Count")))
+    assert sorted(str(kind.key).split("|")[1].strip()[:4] for kind in inference.kinds) == ["HEAD", "LINE"]

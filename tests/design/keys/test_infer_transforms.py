@@ -35,6 +35,15 @@ KEYS = {
     "{ticks(at)}": ("{time_of_day(at,0)}_{id}", "{ticks(p1)} | {time_of_day(p1,0)}_{r1}"),
     "{reverse_ticks(at)}": ("{time_of_day(at,4)}", "{reverse_ticks(p1)} | {time_of_day(p1,4)}"),
     "a{time(at,'yyyy-MM-dd')}": ("{time_of_day(at,3)}_{id}", ""),
+    "{id};{time(at,'yyyyMM')}": ("{time_of_day(at,'HHmm')}_{pad(id,5)}", ""),
+    "{time(at,'yyyy-MM')}": ("{time_of_day(at,'HH')}_{id}", ""),
+    "{time_of_day(at,'HH')}": (
+        "{time(at,'yyyyMMddHHmm')}_{pad(id,5)}",
+        "{time_of_day(p1,'HH')} | {time(p1,'yyyyMMddHHmm')}_{pad(r1,5)}",
+    ),
+    "{time(at,'yyyyMMddHH')}": ("{time_of_day(at,'HH:mm')}_{id}", ""),
+    "{time(at,'yyyy')}": ("{time_of_day(at,'HH-mm-ss')}_{id}", ""),
+    "{time(at,'yyyyMMddTHH')}": ("{time_of_day(at,'HH:mm:ss.fff')}_{id}", ""),
     "{hash(mail,16)}": ("{mail}", "{hash(r1,16)} | {r1}"),
     "{hash_prefix(mail,4)}": ("{mail}", ""),
     "{md5_prefix(lower(mail),32)}": ("{mail}", ""),
@@ -79,6 +88,24 @@ def test_a_transform_is_recognised(partition: str) -> None:
         bare = infer_keys(keys)
         assert {str(kind.key) for kind in bare.kinds} == {alone}
         assert bare.explained == frame.height
+
+
+IN_USE = """
+yyyy yyyyMM yyyy-MM MM-yyyy MMyyyy yyyyMMdd ddMMyyyy yyyy-MM-dd yyyyMMddHH yyyy-MM-dd-HH yyyy-MM-ddTHH yyyyMMddHHmm
+yyyyMMdd-HHmm yyyy-MM-ddTHH:mm yyyyMMddTHHmmssZ yyyyMMddTHHmmssfffZ yyyyMMddTHHmmss.fffZ yyyy-MM-ddTHH:mm:ss.fffZ
+yyyyMMdd_HHmmssfff yyyyMMdd-HHmmss.fff yyyy-MM-dd_HH-mm-ss-fff
+"""
+
+
+@pytest.mark.parametrize("pattern", IN_USE.split())
+def test_a_period_is_recognised_beside_its_column(pattern: str) -> None:
+    import polars as pl
+
+    frame, partition = columns(), f"{{time(at,'{pattern}')}}"
+    parts = parse_template(partition), parse_template("X_{pad(id,5)}")
+    keys = frame.select(PartitionKey=key_expression(parts[0], TYPES), RowKey=key_expression(parts[1], TYPES))
+    (kind,) = infer_keys(pl.concat([keys, frame], how="horizontal"), TYPES).kinds
+    assert str(kind.key) == f"{partition} | X_{{pad(id,5)}}"
 
 
 def test_no_transform_is_left_out() -> None:

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pkadvisor.design.cost.plan_reads import read as _read
-from pkadvisor.design.keys.conditions import Dependency, OnePeriod, with_dependencies
+from pkadvisor.design.keys.conditions import Dependency, OnePeriod, conditions, with_dependencies
 from pkadvisor.design.keys.key_terms import Hole, KeyText
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import Field, Literal, Part, Prefix, Reverse
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
-from pkadvisor.design.plan.plan import conditions, plan
+from pkadvisor.design.plan.plan import plan
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter

@@ -118,3 +118,17 @@ def test_over_months_a_logged_rate_counts_as_far_as_the_times_of_the_data_bear_i
     insert = QueryClass("place", Operation.INSERT, None, Rate(1.0, 1.0, basis=basis))
     rises = counter_rises(population, Workload(table="t", classes=(insert,)))
     assert 86_400 * rises["order"] == pytest.approx(per_day, rel=0.05)
+
+
+@pytest.mark.parametrize("field", ["mois", "jour", "numbered"])
+def test_a_field_of_the_calendar_does_not_count_up(field: str) -> None:
+    """The months of one year rise from 1 to 12 in the order of arrival, and those of the next start again."""
+    times = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=4 * n) for n in range(2190)]
+    local = [time - timedelta(hours=5) for time in times]
+    numbers = {"mois": [t.month for t in local], "jour": [t.timetuple().tm_yday - 1 for t in times]}
+    numbers["numbered"] = [1 + n // 70 for n in range(len(times))]  # no calendar tells these
+    population = population_of(
+        {"at": times, field: numbers[field]}, {"at": EdmType.DATETIME, field: EdmType.INT32}, arrival="at"
+    )
+    rises = counter_rises(population, workload(per_s=1.0))
+    assert set(rises) == ({"numbered"} if field == "numbered" else set())

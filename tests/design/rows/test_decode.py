@@ -298,7 +298,15 @@ def test_a_whole_time_of_day_is_told() -> None:
     parts = parse_template("{time_of_day(at,0)}_{id}")
     types = {"at": EdmType.DATETIME, "id": EdmType.STRING}
     assert decode_key(parts, "070159_x", types) == {"id": "x"}
-    assert decode_clocks(parts, "070159_x", types) == {"at": timedelta(hours=7, minutes=1, seconds=59)}
+    assert decode_clocks(parts, "070159_x", types) == {"at": (timedelta(hours=7, minutes=1, seconds=59), timedelta())}
+
+
+def test_a_time_of_day_to_the_minute_lasts_a_minute() -> None:
+    parts = parse_template("{time_of_day(at,'HH:mm')}_{id}")
+    assert decode_key(parts, "07:61.5_x", RANGED_TYPES) is None
+    assert decode_clocks(parts, "07:01_x", RANGED_TYPES) == {
+        "at": (timedelta(hours=7, minutes=1), timedelta(minutes=1))
+    }
 
 
 TIMES = ("{time(at,'yyyyMMdd')}", "{time(at,'yyyyMMddHHmmss')}", "{ticks(at)}", "{reverse_ticks(at)}")
@@ -307,12 +315,12 @@ TIMES = ("{time(at,'yyyyMMdd')}", "{time(at,'yyyyMMddHHmmss')}", "{ticks(at)}", 
 @settings(max_examples=examples(200))
 @given(
     st.sampled_from(TIMES),
-    st.integers(0, 7),
+    st.sampled_from(("0", "4", "7", "'HH'", "'HH:mm'", "'HH-mm-ss'")),
     st.text("0123456789-T:~", max_size=24),
     st.text("0123456789~", max_size=14),
 )
-def test_no_text_of_a_log_stops_the_reading_of_times(day: str, digits: int, first: str, second: str) -> None:
-    parts, types = parse_template(f"{day}_{{time_of_day(at,{digits})}}"), {"at": EdmType.DATETIME}
+def test_no_text_of_a_log_stops_the_reading_of_times(day: str, clock: str, first: str, second: str) -> None:
+    parts, types = parse_template(f"{day}_{{time_of_day(at,{clock})}}"), {"at": EdmType.DATETIME}
     if decode_key(parts, f"{first}_{second}", types) is not None:
         decode_periods(parts, f"{first}_{second}", types)
         decode_clocks(parts, f"{first}_{second}", types)

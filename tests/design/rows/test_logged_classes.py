@@ -268,6 +268,27 @@ def test_the_first_rows_from_a_time_on_are_the_next_ones(tmp_path: Path) -> None
     assert asked.order_by == (OrderBy("at"),)
 
 
+@pytest.mark.parametrize(("row_key", "order"), [("{ticks(at)}_{name}", (OrderBy("at"),)), ("{name}_{ticks(at)}", ())])
+def test_the_first_rows_of_a_name_are_the_oldest_where_the_time_leads(
+    row_key: str, order: tuple[OrderBy, ...], tmp_path: Path
+) -> None:
+    """A lane polls what waits longest; that the rows of one name lie by time may mean nothing."""
+    of_name = {"filter": "PartitionKey eq 'a' and name eq 'n7'", "top": 5}
+    (asked,) = under(tmp_path, row_key, of_name).workload.classes
+    assert asked.order_by == order
+
+
 @pytest.mark.parametrize(("low", "high", "values"), [("MSG_", "MSG`", None), ("M", "N", {}), ("META", "METB", {})])
 def test_a_constant_key_lies_in_a_range_or_not(low: str, high: str, values: dict[str, object] | None) -> None:
     assert decode_range(parse_template("META"), low, high, {}) == values
+
+
+@pytest.mark.parametrize(("conflicts", "taken"), [(0, False), (1, False), (30, True)])
+def test_updates_that_got_412_are_read_modify_writes(conflicts: int, taken: bool, tmp_path: Path) -> None:
+    """One conflict in 200 may be a client that was started twice."""
+    codes = [412] * conflicts + [204] * (200 - conflicts)
+    puts: list[dict[str, object]] = [{"op": "update", "pk": "a", "rk": "n7", "status": code} for code in codes]
+    seen = under(tmp_path, "{name}", *puts)
+    (update,) = seen.workload.classes
+    assert update.read_modify_write is taken
+    assert any("15 % of its attempts got 412" in note for note in seen.notes) is taken

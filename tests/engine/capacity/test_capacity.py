@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.engine.capacity.capacity import Bound, Capacity, Enforcement, Kind, Place, ServedRequest, Ticket, Work
-from pkadvisor.engine.capacity.service_times import DRAWS, ServiceTimes, draw_index, draws
+from pkadvisor.engine.capacity.capacity import Bound, Capacity, Enforcement, Place, ServedRequest, Ticket, Work
+from pkadvisor.engine.capacity.service_times import DRAWS, Kind, ServiceTimes, draw_index, draws
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.limits import Limits, default_limits
 

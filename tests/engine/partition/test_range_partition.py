@@ -15,7 +15,8 @@ from pkadvisor.engine.partition.range_errors import (
     RangeStopped,
     WriteUncertain,
 )
-from pkadvisor.engine.partition.range_partition import READ_ONLY, STOPPED, RangePartition
+from pkadvisor.engine.partition.range_partition import RangePartition
+from pkadvisor.engine.partition.range_rows import READ_ONLY, STOPPED
 from pkadvisor.engine.rows import Row
 from pkadvisor.engine.stream.errors import Fenced, LimitReached
 from pkadvisor.engine.worlds.simulator import Simulator

@@ -162,7 +162,7 @@ def test_months_are_drawn_where_growth_is_declared() -> None:
 def test_a_forecast_says_how_little_a_log_can_tell_of_growth() -> None:
     (table,) = tables("microblog")
     assert "No growth is declared" in table["forecast"]["note"]
-    assert "the log covers 0.17 hours, fewer than 3 months" in table["forecast"]["note"]
+    assert "the log covers 9 min 59 s, fewer than 3 months" in table["forecast"]["note"]
 
 
 def test_no_value_of_the_data_stands_in_redacted_evidence() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.outlook import SHOWN
-from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.page import render_html
 from tests.report.pages import HTML, check_figures, parsed, text_of
 from tests.report.support import result
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.documents.schema_errors import typed
-from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.report.html.page import render_html
 from pkadvisor.report.html.sections import SECTIONS
 from pkadvisor.report.summary.figures import ROWS
 from pkadvisor.report.summary.summary import summarize

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.report.charts.heat_map import step_of
-from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.report.html.page import render_html
 from tests.report.pages import HTML, at_path, check_figures, embedded, parsed
 from tests.report.png import decode
 from tests.report.support import result

@@ -14,12 +14,13 @@ import pytest
 from pkadvisor.documents.comparison import ComparisonDocument
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.html.comparison_sections import changed, measures, method, queries, reproduce, verdict
-from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.report.html.page import render_html
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.resources import resource
 from pkadvisor.usecases.compare import compare_designs
 from tests.report.documents.test_schemas import complaints
-from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
+from tests.report.pages import HTML, check_figures, embedded, parsed, rows_of, text_of
 from tests.report.support import request
 
 RACE = str(resource("samples", "footrace", "design.yaml"))
@@ -88,10 +89,10 @@ def test_what_got_worse_stands_first_and_is_marked(found: dict[str, Any]) -> Non
     better = [m["name"] for m in found["tables"][0]["measures"] if not m["worse"] and m["old"] != m["new"]]
     assert worse
     assert better
-    rows = about(measures, found)["table"].rows
-    names = [str(row.cells[0].text) for row in rows]
-    assert set(names[: len(worse)]) == worse
-    assert [str(row.cells[5].text) for row in rows] == ["worse"] * len(worse) + [""] * len(better)
+    assert about(measures, found)["worse"] == len(worse)
+    rows = rows_of(parsed(render_html(found)), "Measures that differ")
+    assert {row[0] for row in rows[: len(worse)]} == worse
+    assert [row[5] for row in rows] == ["worse"] * len(worse) + [""] * len(better)
 
 
 def test_a_larger_rate_that_the_skew_allows_is_no_loss(found: dict[str, Any]) -> None:
@@ -128,12 +129,8 @@ def test_the_headline_counts_what_got_worse(found: dict[str, Any]) -> None:
 def test_queries_that_cost_more_stand_first(found: dict[str, Any]) -> None:
     for entry in found["tables"][0]["classes"]:
         entry["worse"] = entry["name"] == "register"
-    rows = about(queries, found)["queries"].rows
-    assert [str(cell.text) for cell in (rows[0].cells[0], rows[0].cells[8], rows[1].cells[8])] == [
-        "register",
-        "",
-        "worse",
-    ]
+    rows = rows_of(parsed(render_html(found)), "Queries and writes")
+    assert [rows[0][0], rows[0][8], rows[1][8]] == ["register", "", "worse"]
 
 
 def test_a_query_of_one_side_only_has_a_gap_on_the_other(found: dict[str, Any]) -> None:
@@ -144,8 +141,8 @@ def test_a_query_of_one_side_only_has_a_gap_on_the_other(found: dict[str, Any]) 
 def test_a_limit_that_is_never_reached_is_no_gap(found: dict[str, Any]) -> None:
     (factor,) = [m for m in found["tables"][0]["measures"] if m["name"] == "break factor"]
     factor["new"] = factor["change"] = None
-    (row,) = [r for r in about(measures, found)["table"].rows if str(r.cells[0].text) == "break factor"]
-    assert str(row.cells[2].text) == "never"
+    (row,) = [row for row in rows_of(parsed(render_html(found)), "Measures that differ") if row[0] == "break factor"]
+    assert row[2] == "never"
 
 
 def test_a_table_of_one_side_only_says_so(found: dict[str, Any]) -> None:
@@ -156,7 +153,7 @@ def test_a_table_of_one_side_only_says_so(found: dict[str, Any]) -> None:
 def test_other_workloads_are_told(folder: Path) -> None:
     found = compared(BIB_ONLY)
     context = about(method, found)
-    assert (context["of"], context["count"]) == ("design-bib-only.yaml", 1)
+    assert (context["of"], len(context["differs"])) == ("design-bib-only.yaml", 1)
     assert "The two declare different workloads" in shown(found, "method")
     assert "NO DIFFERENCE" in shown(found, "verdict")
 
@@ -164,7 +161,7 @@ def test_other_workloads_are_told(folder: Path) -> None:
 def test_the_command_names_both_files_and_the_data(found: dict[str, Any]) -> None:
     context = about(reproduce, found)
     assert context["command"] == "advisor compare design.yaml other.yaml registrations.csv"
-    assert [str(row.cells[1].text) for row in context["files"].rows] == ["old", "new", "data"]
+    assert [row[1] for row in rows_of(parsed(render_html(found)), "Files")] == ["old", "new", "data"]
     del found["files"]
     assert "does not name the files" in shown(found, "reproduce")
 

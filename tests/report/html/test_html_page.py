@@ -10,7 +10,8 @@ import pytest
 
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.report.html.page import render_html
 from tests.plain import score
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.report.support import request, result

@@ -12,13 +12,14 @@ from msgspec import convert
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.documents.stress import StressDocument, StressTable
 from pkadvisor.documents.stress_run import StressRun
-from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.report.html.page import render_html
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.stress_method import command
 from pkadvisor.report.html.stress_pictures import distinct, events, heat, heat_finding, marks_of, over_time, per_mille
 from pkadvisor.report.html.stress_proof import breaks, endpoint, prediction
-from pkadvisor.report.html.stress_sections import designs, goals, queries, verdict
-from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
+from pkadvisor.report.html.stress_sections import designs, queries, verdict
+from tests.report.pages import HTML, check_figures, embedded, parsed, rows_of, text_of
 from tests.stress.stressed import SAMPLE_SECONDS, document, document_of_sample
 
 
@@ -38,6 +39,10 @@ def context(section: Callable[[StressDocument, StressTable, Places], Context], f
 def first(found: dict[str, Any]) -> dict[str, Any]:
     table: dict[str, Any] = found["tables"][0]
     return table
+
+
+def drawn(found: dict[str, Any], section: str, caption: str) -> list[list[str]]:
+    return rows_of(parsed(render_html(found, HtmlOptions(sections=(section,)))), caption)
 
 
 def shown(found: dict[str, Any], *sections: str) -> str:
@@ -99,9 +104,9 @@ def test_a_goal_that_the_proposed_design_misses_is_in_the_headline_and_stands_fi
     about = context(verdict, found)
     assert about["word"].endswith(", BUT MISSES 1 GOAL")
     assert about["mood"] == "bad"
-    listed = context(goals, found)["goals"]
-    assert [row.cells[0].text for row in listed.rows] == ["p99 of by-bib", "p99 of by-age"]
-    assert [cell.parts[1].text for cell in listed.rows[0].cells[2:]] == ["missed", "missed"]
+    listed = drawn(found, "goals", "Goals")
+    assert [row[0] for row in listed] == ["p99 of by-bib", "p99 of by-age"]
+    assert [cell.split(" ")[-1] for cell in listed[0][2:]] == ["missed", "missed"]
     table["goals"][1]["designs"][0]["met"] = table["goals"][1]["designs"][-1]["met"] = True
     table["goals"][0]["designs"][0]["met"] = False  # the keys in use may miss what they like
     assert "MISSES" not in context(verdict, found)["word"]
@@ -131,9 +136,9 @@ def test_the_tiles_are_of_the_warmed_up_runs_of_both_designs() -> None:
 
 def test_every_run_has_its_column() -> None:
     found = document()
-    runs = context(designs, found)["runs"]
     heads = [f"{d['label']}, {r['state']}" for d in first(found)["designs"] for r in d["runs"]]
-    assert list(runs.heads) == ["Measure", *heads]
+    assert [head for head, _, _ in context(designs, found)["runs"]] == heads
+    assert {len(row) for row in drawn(found, "designs", "Results of each run")} == {1 + len(heads)}
     assert len(heads) >= 6
 
 
@@ -147,7 +152,7 @@ def test_queries_that_get_slower_stand_first_and_are_marked() -> None:
     slower["latency_ms_p99"] = 1.2 * next(e for e in before if e["name"] == "register")["latency_ms_p99"]
     about = context(queries, found)
     assert about["worse"] == ["register"]
-    rows = [[str(cell.text) for cell in row.cells] for row in about["queries"].rows]
+    rows = drawn(found, "queries", "Queries and writes")
     assert rows[0][0] == rows[1][0] == "register"
     assert (rows[0][-1], rows[1][-1]) == ("", "worse")
     slower["latency_ms_p99"] = 1.01 * next(e for e in before if e["name"] == "register")["latency_ms_p99"]
@@ -249,13 +254,11 @@ def test_quiet_runs_say_how_to_see_an_event() -> None:
 
 def test_events_tell_the_keys_the_shares_and_how_long_nobody_served() -> None:
     found = document()
-    about = context(events, found)
     told = first(found)["designs"][0]["runs"][0]["events"]
-    table = about["tables"][0]
-    assert len(table.rows) == len(told)
-    row = [[str(part.text) for part in (cell.parts or (cell,))] for cell in table.rows[0].cells]
-    assert row[2] == ["server lost"]
-    assert row[1] == ["1 s"]
+    run = first(found)["designs"][0]
+    rows = drawn(found, "events", f"Events: {run['label']}, {run['runs'][0]['state']}")
+    assert len(rows) == len(told)
+    assert rows[0][1:3] == ["1 s", "server lost"]
 
 
 # -- how far to believe it ---------------------------------------------------------------------------------------------
@@ -412,9 +415,8 @@ def test_a_prediction_that_did_not_come_true_takes_the_green_from_the_headline()
 def test_seconds_with_throttling_are_told_with_the_longest() -> None:
     found = document_of_sample("footrace")
     first(found)["designs"][0]["runs"][0]["throttling"] = {"seconds": 12, "longest_s": 7}
-    rows = context(designs, found)["runs"].rows
-    (row,) = [row for row in rows if str(row.cells[0].text) == "seconds with throttling"]
-    assert [str(part.text) for part in row.cells[1].parts[1].parts] == ["7", "in a row at most"]
+    (row,) = [row for row in drawn(found, "designs", "Results") if row[0] == "seconds with throttling"]
+    assert row[1] == "12 7 in a row at most"
 
 
 def test_a_load_that_is_not_predicted_says_why() -> None:
@@ -423,4 +425,4 @@ def test_a_load_that_is_not_predicted_says_why() -> None:
     measure |= {"agrees": None, "why": "no law holds above the target"}
     assert "no law holds above the target" in shown(found, "prediction")
     measure["agrees"] = False
-    assert context(prediction, found)["parts"][0]["load"].rows[0].cells[5].text == "differs"
+    assert drawn(found, "prediction", "Load and latency")[0][5] == "differs"

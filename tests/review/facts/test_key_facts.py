@@ -19,7 +19,7 @@ from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope, Subject
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.table.edm import EdmType
-from pkadvisor.usecases.review import open_design
+from pkadvisor.usecases.review.opening import open_design
 from tests.review.support import NAME, findings
 from tests.tiers import examples
 

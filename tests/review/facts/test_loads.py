@@ -22,7 +22,9 @@ from pkadvisor.review.views.key_loads import together
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.review.views.views import DesignView
-from pkadvisor.usecases.review import ReviewRequest, open_design, review
+from pkadvisor.usecases.review import review
+from pkadvisor.usecases.review.opening import open_design
+from pkadvisor.usecases.review.request import ReviewRequest
 from tests.review.support import findings
 from tests.tiers import sizes
 

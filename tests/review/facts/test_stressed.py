@@ -14,7 +14,9 @@ from pkadvisor.progress import SilentProgress
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope
-from pkadvisor.usecases.review import ReviewRequest, conduct, open_design
+from pkadvisor.usecases.review import conduct
+from pkadvisor.usecases.review.opening import open_design
+from pkadvisor.usecases.review.request import ReviewRequest
 from pkadvisor.usecases.review.stress_file import stressed_of
 from tests.review.support import as_dict
 from tests.stress.stressed import DESIGN, document

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.review.facts.tables import entities_of
+from pkadvisor.review.views.key_loads import entities_of
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from pkadvisor.progress import SilentProgress
 from pkadvisor.review.facts import FACTS
 from pkadvisor.review.rules.rule import Rule, load_rules
 from pkadvisor.review.views.findings import Finding
-from pkadvisor.usecases.review import ReviewRequest, review
+from pkadvisor.usecases.review import review
+from pkadvisor.usecases.review.request import ReviewRequest
 from tests.review.support import as_dict, findings
 from tests.tiers import examples
 
@@ -212,7 +213,8 @@ def test_keys_that_the_adviser_proposes_get_no_complaint_about_their_index_rows(
     from pkadvisor.design.keys.template import format_template
     from pkadvisor.limits import default_limits
     from pkadvisor.resources import resource
-    from pkadvisor.usecases.review import open_design, review_text
+    from pkadvisor.usecases.review import review_text
+    from pkadvisor.usecases.review.opening import open_design
 
     design, data = resource("samples", "orders", "design.yaml"), str(resource("samples", "orders", "orders.csv"))
     judged = open_design(str(design), None, default_limits(), data=[data]).tables[0].judged

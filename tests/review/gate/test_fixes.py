@@ -22,7 +22,8 @@ from pkadvisor.review.rules.rule import load_rules
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.review.views.views import DesignView
-from pkadvisor.usecases.review import ReviewRequest, open_design
+from pkadvisor.usecases.review.opening import open_design
+from pkadvisor.usecases.review.request import ReviewRequest
 from tests.review import documents
 from tests.review.gate_support import Folder
 from tests.tiers import examples

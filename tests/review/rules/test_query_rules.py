@@ -10,7 +10,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.limits import default_limits
 from pkadvisor.review.rules.rule import load_rules
 from pkadvisor.review.views.findings import Finding
-from pkadvisor.usecases.review import open_design
+from pkadvisor.usecases.review.opening import open_design
 from tests.review.support import findings
 
 RULES = tuple(rule for rule in load_rules() if rule.id.startswith("PK2"))

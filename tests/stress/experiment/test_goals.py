@@ -46,7 +46,8 @@ def test_without_a_served_request_only_a_run_without_requests_keeps_a_latency() 
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(133.4, "13,340 %"), (10, "1,000 %"), (9.5, "950 %"), (0.357e-2, "0.357 %"), (0, "0 %")]
+    ("share", "text"),
+    [(133.4, "13,340 %"), (9.996, "1,000 %"), (0.998, "99.8 %"), (9.5, "950 %"), (0.357e-2, "0.357 %"), (0, "0 %")],
 )
 def test_no_percentage_has_an_exponent(share: float, text: str) -> None:
     assert percent(share) == text

@@ -11,7 +11,8 @@ from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.stress.requests.plain_table import PlainTable, page_limits
-from pkadvisor.stress.requests.programs import Programs, entities_of
+from pkadvisor.stress.requests.programs import Programs
+from pkadvisor.stress.requests.rows import entities_of
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import parameters
 from pkadvisor.table.store import Get, Group, Operation, Query

@@ -19,8 +19,8 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.stress.requests.plain_table import PlainTable, page_limits
-from pkadvisor.stress.requests.programs import ATTEMPTS_MAX, Programs, entities_of
-from pkadvisor.stress.requests.rows import layout, stored_entities
+from pkadvisor.stress.requests.programs import ATTEMPTS_MAX, Programs
+from pkadvisor.stress.requests.rows import entities_of, layout, stored_entities
 from pkadvisor.stress.requests.script_table import EPOCHS_MAX, clock_of, script_table
 from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
 from pkadvisor.table.edm import EdmType

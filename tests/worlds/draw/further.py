@@ -41,8 +41,8 @@ def time_of_day(world: World, random: Random, kinds: list[Drawn]) -> World:
     times = [s.name for s in drawn.shapes if s.edm == DATETIME]
     if not times:
         return world
-    name, digits, unique = random.choice(times), random.choice((0, 3, 7)), random.choice(drawn.of("unique")).name
-    part = f"{{time_of_day({name},{digits})}}"
+    name, clock, unique = random.choice(times), random.choice(("'HHmm'", 3, 7)), random.choice(drawn.of("unique")).name
+    part = f"{{time_of_day({name},{clock})}}"
     partition, row = random.choice(
         (
             (f"{{time({name},'yyyyMMdd')}}", f"{part}_{{{unique}}}"),

@@ -108,7 +108,8 @@ def _stressed(request: AnalyzeRequest) -> Document:
 
 
 def _reviewed(design: str, **more: Any) -> Document:
-    from pkadvisor.usecases.review import ReviewRequest, review
+    from pkadvisor.usecases.review import review
+    from pkadvisor.usecases.review.request import ReviewRequest
 
     with patch("pkadvisor.review.rules.evaluate.Proposals.of", lambda *_: ""):  # another search, of no figure here
         return _whole(to_builtins(review(ReviewRequest((design,), **more), SilentProgress())))

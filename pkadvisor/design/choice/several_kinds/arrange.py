@@ -46,7 +46,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.lazy import np
 from pkadvisor.limits import Limits
-from pkadvisor.numbers import ratio
+from pkadvisor.numbers import amount, ratio
 
 PARTITIONS_ADDED = 2_000
 """The hottest partitions of each kind whose loads are added up; what lies beyond is colder than any of them."""
@@ -346,7 +346,7 @@ def _lost(bond: Bond, sets: float) -> Violation:
 
 
 def _too_large(bond: Bond, limits: Limits, sets: float) -> Violation:
-    message = f"'{bond.name}' writes {bond.entities:,.3g} entities on average: more than one group transaction holds"
+    message = f"'{bond.name}' writes {amount(bond.entities)} entities on average: more than one group transaction holds"
     limit = float(limits.group_transaction_entities)
     return Violation(
         "transaction-too-large",

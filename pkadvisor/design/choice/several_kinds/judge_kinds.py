@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pkadvisor.design.choice.key_building import digits
+from pkadvisor.design.choice.key_building import digits, separator_for
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.choice.several_kinds.arrange import arrange
@@ -175,6 +175,7 @@ def _arranged(
     if not bonds:
         return None
     _write_alike(benches, bonds)
+    separator = separator_for(*(benches[k] for k in dict.fromkeys(k for b in bonds for k in b.kinds)))
     pools = {
         kind: KindPool(kind, benches[kind], j.advice.ranking, j.advice.every_priced(), j.advice.current)
         for kind, j in by_kind.items()
@@ -189,7 +190,7 @@ def _arranged(
         if memo not in out:
             bench = benches[kind]
             workload = bound(bench.workload, binding, kind)
-            out[memo] = advise(replace(bench, workload=workload), None).ranking
+            out[memo] = advise(replace(bench, workload=workload), None, (), separator).ranking
         return out[memo]
 
     arranged = arrange(table, bonds, pools, ranking, limits)

@@ -13,6 +13,7 @@ from zlib import crc32
 
 from pkadvisor.design.keys.infer.cut import Cut, Piece, cuts_at_one, key_text
 from pkadvisor.design.keys.infer.kinds import KindRows, group_of, kinds_by_separators, kinds_of
+from pkadvisor.design.keys.infer.merge import merged_kinds
 from pkadvisor.design.keys.infer.names import Named, SampledColumn, name_key
 from pkadvisor.design.keys.infer.proof import Proof, checks_only
 from pkadvisor.design.keys.infer.shapes import TEXT, allowed
@@ -191,9 +192,12 @@ def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
     out: dict[str, tuple[float, Named]] = {}
     present = () if apart else table.present()
     whole = group_of(texts, rows)
-    for group in (
-        kinds_by_separators(texts, rows) if apart else kinds_of(texts, whole, present=present, columns=table.payload)
-    ):
+    if apart:
+        groups = kinds_by_separators(texts, rows)
+    else:
+        groups = kinds_of(texts, whole, present=present, columns=table.payload)
+        groups = merged_kinds(groups, texts, present, table.payload)
+    for group in groups:
         named = _template(table, group)
         out.setdefault(str(named.key), (_says(named), named))
     return [named for _, named in sorted(out.values(), key=lambda f: (-f[0], str(f[1].key)))]

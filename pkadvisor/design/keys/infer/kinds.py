@@ -20,7 +20,7 @@ _Label = Callable[[TokenizedKey, TokenizedKey], str]
 _HEAD_CHARACTERS: Final = 40
 _NUMBER_IN_HEX: Final = re.compile("[0-9a-f]{8}|[0-9a-f]{16}")
 _HEX: Final = re.compile("[0-9a-f]+|[0-9A-F]+")
-_COLUMNS_OF_A_KIND: Final = 2
+COLUMNS_OF_A_KIND: Final = 2
 """Columns beside the keys from which on rows of several kinds would differ in some of them: assumed."""
 _PATTERN_ROWS: Final = 10
 """Keys from which on what they have in common is no chance: assumed."""
@@ -122,7 +122,7 @@ def kinds_of(
             if any(_value_of(a, b) for a, b in permutations(groups, 2)):
                 continue
         bits = _bits(groups)
-        same_columns = columns >= _COLUMNS_OF_A_KIND and not _own_columns(groups, present)
+        same_columns = columns >= COLUMNS_OF_A_KIND and not own_columns(groups, present)
         told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups, same_columns)
         by_word = way in _BY_WORD and "" not in parts
         if (bits < least and told_apart) or (by_word and _other_columns(groups, present)):
@@ -150,7 +150,7 @@ def _value_of(one: KindRows, other: KindRows) -> bool:
     ends = False
     for a, b in zip(one.cuts, other.cuts, strict=True):
         pairs = zip(a.pieces, b.pieces, strict=False)
-        same = sum(1 for _ in takewhile(lambda pair: _alike(*pair), pairs))
+        same = sum(1 for _ in takewhile(lambda pair: alike(*pair), pairs))
         if same == len(a.pieces) == len(b.pieces):
             continue
         mine, theirs = a.pieces[same:], b.pieces[same:]
@@ -163,7 +163,7 @@ def _value_of(one: KindRows, other: KindRows) -> bool:
     return ends
 
 
-def _own_columns(groups: Sequence[KindRows], present: Sequence[Sequence[bool]]) -> bool:
+def own_columns(groups: Sequence[KindRows], present: Sequence[Sequence[bool]]) -> bool:
     """Whether some group has no value in a column in which others have some."""
     return any(len({any(column[row] for row in g.rows) for g in groups}) > 1 for column in present)
 
@@ -200,7 +200,7 @@ def _mixed_ids(groups: Sequence[KindRows], same_columns: bool) -> bool:
     groups = larger if len(larger) > 1 else groups
     rows = [g.cuts[1].pieces for g in groups]
     if any(len(pieces) != len(rows[0]) for pieces in rows) or any(
-        not _alike(x, y) for a, b in combinations(rows, 2) for x, y in zip(a, b, strict=True)
+        not alike(x, y) for a, b in combinations(rows, 2) for x, y in zip(a, b, strict=True)
     ):
         return False
     heads = [g.cuts[0].pieces for g in groups]
@@ -211,7 +211,7 @@ def _mixed_ids(groups: Sequence[KindRows], same_columns: bool) -> bool:
     return len(words) < 2 and (alone > 1 or not any(_time_or_guid(p) for pieces in heads for p in pieces))
 
 
-def _alike(one: Piece, other: Piece) -> bool:
+def alike(one: Piece, other: Piece) -> bool:
     """Whether pieces are the same fixed text, or values of one form; numbers in hex are one, whatever their type."""
     if one.shape is None or other.shape is None:
         return one.shape is other.shape and one.constant == other.constant

@@ -8,6 +8,7 @@ from dataclasses import field
 from math import log2
 from typing import Final
 
+from pkadvisor.design.keys.infer.clocks import clock_of_texts
 from pkadvisor.design.keys.infer.cut import Cut
 from pkadvisor.design.keys.infer.proof import read_part
 from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed, classify
@@ -32,7 +33,6 @@ from pkadvisor.design.keys.transforms import (
     Source,
     Ticks,
     Time,
-    TimeOfDay,
     Value,
     bucket,
     canonical_text,
@@ -50,8 +50,6 @@ _MAX_SOURCES: Final = 64
 _HEX = re.compile("[0-9a-f]+")
 _FEW: Final = 2
 """Different texts up to which they may be a part of a column's values by chance."""
-_CLOCK, _FRACTION = 6, 7
-"""Digits of ``HHmmss``, and at most of the fraction of the second behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +159,11 @@ def candidate_parts(texts: Sequence[str], shape: Shape | None, column: SampledCo
         return [Field(name), *padded, *in_hex, *hashes, *([Reverse(name)] if digits and several else [])]
     if column.edm is EdmType.DATETIME:
         pattern = (shape or classify(texts)).pattern
-        clock = digits and several and 0 <= width - _CLOCK <= _FRACTION
+        clock = clock_of_texts(name, texts) if several else None
         transforms: list[Part] = [Time(name, pattern)] if pattern else []
         return [
             *(Field(name), Ticks(name), ReverseTicks(name), *transforms, *in_hex[1:]),
-            *([TimeOfDay(name, width - _CLOCK)] if clock else []),
+            *([clock] if clock else []),
         ]
     if column.edm is not EdmType.STRING:
         return [Field(name), *(in_hex if column.edm is EdmType.DOUBLE else ()), *hashes]
@@ -289,18 +287,17 @@ def _groups(places: Sequence[_Place], *, shared: bool) -> list[list[_Place]]:
 
 
 def _clocks(places: Sequence[_Place]) -> None:
-    """Give the shape of a time of day to digits that are the clock of a time elsewhere in the keys."""
+    """Give the shape of a time of day to texts that are the clock of a time elsewhere in the keys."""
     times = [p for p in places if p.shape is not None and p.shape.edm is EdmType.DATETIME]
     context = Context({"t": EdmType.DATETIME})
     for place in places:
-        widths = {len(t) for t in place.texts if t is not None}
-        if place in times or len(widths) != 1 or not 0 <= min(widths) - _CLOCK <= _FRACTION:
+        part = clock_of_texts("t", [t for t in place.texts if t is not None])
+        if place in times or part is None:
             continue
-        part = TimeOfDay("t", min(widths) - _CLOCK)
         for time in times:
             pairs = [(v, t) for v, t in zip(time.values, place.texts, strict=True) if v is not None and t is not None]
             if len({t for _, t in pairs}) > _FEW and all(part.encode({"t": v}, context) == t for v, t in pairs):
-                place.shape = Shape("time_of_day", EdmType.DATETIME, part.digits)
+                place.shape = Shape("time_of_day", EdmType.DATETIME, pattern=part.pattern_of_text)
                 place.values = [None] * len(place.texts)
                 break
 
@@ -327,7 +324,7 @@ def _falls_into(coarse: _Place, fine: _Place) -> bool:
 
 
 def _finer(one: Shape, other: Shape) -> bool:
-    return one.function != "time" or one.bits("") > other.bits("")
+    return other.function == "time_of_day" or one.function != "time" or one.bits("") > other.bits("")
 
 
 def _invent(groups: Sequence[Sequence[_Place]], taken: set[str], types: dict[str, EdmType], notes: list[str]) -> None:

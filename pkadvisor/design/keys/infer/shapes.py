@@ -56,6 +56,12 @@ assert _EARLIEST > TICKS_UNIX_EPOCH
 
 _DATES = ("yyyy-MM-dd", "yyyy_MM_dd", "yyyy.MM.dd", "yyyyMMdd")
 _CLOCKS = ("HH", "HHmm", "HHmmss", "HH:mm", "HH:mm:ss", "HH-mm", "HH-mm-ss", "HH_mm", "HH_mm_ss")
+_FINE_CLOCKS = tuple(
+    f"{clock}{point}{fraction}"
+    for clock, points in (("HHmmss", ("", ".", "-", "_")), ("HH:mm:ss", (".",)), ("HH-mm-ss", ".-"), ("HH_mm_ss", "._"))
+    for point in points
+    for fraction in FRACTIONS
+)
 PATTERNS: Final = (
     *("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH", "yyyyMMddHHmm", "yyyyMMddHHmmss"),
     *("yyyy-MM", "yyyy_MM", "yyyy.MM", *_DATES[:3], "dd.MM.yyyy", "dd-MM-yyyy", "MM-dd-yyyy"),
@@ -65,6 +71,9 @@ PATTERNS: Final = (
     *(f"{day}T{clock}{zone}" for day in ("yyyy-MM-dd", "yyyyMMdd") for clock in _CLOCKS[:5] for zone in ("Z", "")),
     *(f"yyyy-MM-dd{t}HH:mm:ss.{fraction}" for t in "T " for fraction in FRACTIONS),
     *(f"yyyy-MM-ddTHH:mm:ss.{fraction}Z" for fraction in ("fff", "ffffff")),
+    *(f"yyyyMMddTHHmmss{point}{fraction}{z}" for point in (".", "") for fraction in FRACTIONS for z in ("Z", "")),
+    *(f"{day}{between}{clock}" for day in _DATES for between in "-_ " for clock in _FINE_CLOCKS),
+    *("MM-yyyy", "MM_yyyy", "MM.yyyy", "MMyyyy", "ddMMyyyy", "MMddyyyy"),
 )
 """Periods that are recognised, in order of preference; with seven digits and Z, a time stands in its plain form."""
 
@@ -125,7 +134,7 @@ class Shape:
             case "reverse_sortable":
                 return ReverseSortable(name)
             case "time_of_day":
-                return TimeOfDay(name, self.width)
+                return TimeOfDay(name, self.pattern)
         return Field(name)
 
     @property

@@ -10,6 +10,7 @@ Every transform encodes one value to text and offers the same encoding as a pola
 | ``{sortable(p)}`` | 8 or 16 hex digits of a number | yes | yes, Int32, Int64 and Double whole |
 | ``{reverse_sortable(p)}`` | the same counted down, DateTime too | yes | falling, whole |
 | ``{time(p,'yyyyMMdd')}`` | UTC period | no | yes, where the format runs from the year down |
+| ``{time_of_day(p,'HHmm')}`` | UTC time of day | no | within a day |
 | ``{time_of_day(p,3)}`` | UTC time of day, ``HHmmss`` and so many digits of the second | no | within a day |
 | ``{ticks(p)}`` | 19 digits of 100 ns since year 1 | yes | yes |
 | ``{reverse_ticks(p)}`` | 19 digits counting down from year 9999 | yes | descending |
@@ -50,7 +51,8 @@ from pkadvisor.design.keys.transforms.lists import Each
 from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sequence, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
 from pkadvisor.design.keys.transforms.texts import Concat, Field, Literal, Lower, Prefix, Reverse, Source, TextOf
-from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time, TimeOfDay
+from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time
+from pkadvisor.design.keys.transforms.times_of_day import TimeOfDay, clock_tokens
 from pkadvisor.table.edm import EdmType
 
 Part = Transform
@@ -143,6 +145,7 @@ __all__ = [
     "canonical_expression",
     "canonical_text",
     "check_pattern",
+    "clock_tokens",
     "escape",
     "escape_expression",
     "part_properties",

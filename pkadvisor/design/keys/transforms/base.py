@@ -148,6 +148,16 @@ class Transform:
         return None
 
     @builtins.property
+    def clock_unit(self) -> str:
+        """The finest unit of the time of day that it writes, such as ``minute``; empty for every other part."""
+        return ""
+
+    @builtins.property
+    def coarse_unit(self) -> str:
+        """The unit of a time of day that leaves the seconds out; empty for every other part."""
+        return self.clock_unit if self.clock_unit in ("hour", "minute") else ""
+
+    @builtins.property
     def hashing(self) -> HashPart | None:
         """The part as a hash; None where it is none."""
         return None

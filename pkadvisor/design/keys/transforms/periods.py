@@ -21,8 +21,9 @@ TIME_UNITS = {"yyyy": "year", "MM": "month", "dd": "day", "HH": "hour", "mm": "m
 FRACTIONS = {"fff": "millisecond", "ffffff": "microsecond", "fffffff": "microsecond"}
 """Digits of the second's fraction, behind a second, and what they tell: data has microseconds, of ten ticks each."""
 _WEEK = ("YYYY", "ww")
-_EVERY_TOKEN = (*TIME_TOKENS, *sorted(FRACTIONS, key=len, reverse=True))
-PIECES = re.compile("|".join(_EVERY_TOKEN) + "|.", re.DOTALL)
+_EVERY_TOKEN = (*TIME_TOKENS, *FRACTIONS)
+_DIGITS_OF = "|".join((*TIME_TOKENS, "f{1,7}"))
+PIECES = re.compile(_DIGITS_OF + "|.", re.DOTALL)
 PERIOD_S = {
     "year": 31_556_952.0,
     "month": 2_629_746.0,
@@ -65,7 +66,7 @@ def check_pattern(pattern: str) -> None:
     if units_of_pattern[-1:] and units_of_pattern[-1] in FRACTIONS and len(units_of_pattern) > len(units):
         units_of_pattern.pop()
     if not units_of_pattern or sorted(units_of_pattern) != sorted(units[: len(units_of_pattern)]):
-        clock = "; {time_of_day(p,digits)} is the time of day" if units_of_pattern[:1] == ["HH"] else ""
+        clock = f"; the time of day is {{time_of_day(p,'{pattern}')}}" if units_of_pattern[:1] == ["HH"] else ""
         raise ValueError(
             f"time format '{pattern}' is not a period: use each of yyyy MM dd … down to its finest once, or "
             f"YYYY-Www{clock}"
@@ -100,7 +101,7 @@ def digits_of_bound(text: str, pattern: str) -> str:
     It ends where the bound does, or leaves the pattern: above it with a character that lies above all digits.
     """
     out = ""
-    for place, expected in enumerate(re.sub("|".join(_EVERY_TOKEN), lambda token: "0" * len(token[0]), pattern)):
+    for place, expected in enumerate(re.sub(_DIGITS_OF, lambda token: "0" * len(token[0]), pattern)):
         here = text[place : place + 1]
         if expected == "0" or not here:
             out += here

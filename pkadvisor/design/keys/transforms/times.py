@@ -1,4 +1,4 @@
-"""Times as text: UTC periods, ticks, and ticks counted down."""
+"""Moments as text: UTC periods, ticks, and ticks counted down."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pkadvisor.design.keys.transforms.periods import (
     tokens,
 )
 from pkadvisor.lazy import pl
-from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
+from pkadvisor.table.edm import TICKS_MAX, TICKS_PER_SECOND, TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.values import dataclass
 
 TICKS_DIGITS = 19
@@ -104,7 +104,7 @@ class Time(_OfTime, PeriodPart):
             "ss": f"{moment.second:02d}",
             "YYYY": f"{week_year:04d}",
             "ww": f"{week:02d}",
-            **{token: f"{value % _TICKS_PER_SECOND:07d}"[: len(token)] for token in FRACTIONS},
+            **{token: f"{value % TICKS_PER_SECOND:07d}"[: len(token)] for token in FRACTIONS},
         }
         return "".join(shown.get(piece, piece) for piece in PIECES.findall(self.format))
 
@@ -252,71 +252,3 @@ class ReverseTicks(_OfTime):
 
     def __str__(self) -> str:
         return f"{{reverse_ticks({shown_name(self.property)})}}"
-
-
-_TICKS_PER_SECOND = 10_000_000
-_SECONDS_PER_DAY = 86_400
-_MICROS = 6
-"""Digits of the second's fraction that a moment has."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimeOfDay(Unary):
-    """The UTC time of day as HHmmss and so many digits of the second's fraction: 0, or up to the 7 of a tick.
-
-    Laws: rises within one day, and begins anew with the next; not injective; what is beyond the digits is cut off.
-    """
-
-    property: str
-    digits: int
-    injective: ClassVar[bool] = False
-    decodes: ClassVar[bool] = False
-    function: ClassVar[str] = "time_of_day"
-    takes: ClassVar[tuple[str, ...]] = ("property", "integer")
-    integers: ClassVar[tuple[int, int]] = (0, 7)
-    reads: ClassVar[tuple[EdmType, ...] | None] = TIMES
-    usual_type: ClassVar[EdmType | None] = EdmType.DATETIME
-    rises_within: ClassVar[tuple[str, ...]] = ("day", "hour", "minute", "second", "millisecond", "microsecond")
-
-    @builtins.property
-    def atom(self) -> Atom | None:
-        return ("f", str(self))
-
-    def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
-        return f"the time of day of {self.property} begins anew every day"
-
-    def text_of(self, value: Value, context: Context) -> str:
-        assert isinstance(value, int)
-        seconds, ticks = divmod(value, _TICKS_PER_SECOND)
-        minutes, second = divmod(seconds % _SECONDS_PER_DAY, 60)
-        return f"{minutes // 60:02d}{minutes % 60:02d}{second:02d}" + f"{ticks:07d}"[: self.digits]
-
-    def plain_expression(self, context: Context) -> pl.Expr:
-        ticks = ticks_column(self.property)
-        seconds = ticks // _TICKS_PER_SECOND % _SECONDS_PER_DAY
-        clock = seconds // 3600 * 10_000 + seconds // 60 % 60 * 100 + seconds % 60
-        fraction = ticks % _TICKS_PER_SECOND // int(10 ** (7 - self.digits))
-        number = clock * int(10**self.digits) + fraction
-        return number.cast(pl.String).str.pad_start(6 + self.digits, "0")
-
-    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        """The time since midnight; None where the text is none."""
-        digits = completed(text, 6 + self.digits, "0123456789", upper=upper)
-        return None if digits is None else self.clock_of(digits)
-
-    def clock_of(self, text: str) -> timedelta:
-        """The time since midnight that a whole text tells; ValueError where it is none."""
-        if not re.fullmatch(f"[0-9]{{{6 + self.digits}}}", text):
-            raise ValueError(f"{text[:40]!r} is no time of day")
-        hours, minutes, seconds = (int(text[place : place + 2]) for place in (0, 2, 4))
-        micros = int(text[6:].ljust(_MICROS, "0")[:_MICROS])
-        return timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=micros)
-
-    def plain_texts(self, context: Context) -> Language:
-        return digits(6 + self.digits, 6 + self.digits)
-
-    def shape(self, context: Context) -> str:
-        return f"[0-9]{{{6 + self.digits}}}"
-
-    def __str__(self) -> str:
-        return f"{{time_of_day({shown_name(self.property)},{self.digits})}}"

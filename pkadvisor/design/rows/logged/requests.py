@@ -30,6 +30,7 @@ Bounds = Mapping[str, tuple[str, str]]
 _Read = tuple[Values, Mapping[str, tuple[datetime, datetime]], Mapping[str, timedelta]]
 """What a key says: values, the first and the last moment of the periods in it, and times of day."""
 _DAY: Final = timedelta(days=1)
+_LEAST: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +163,13 @@ class RowReader:
         for name, (first, last) in periods.items():
             if not {name, name + LOW, name + HIGH} & values.keys():
                 of_day = clocks if last - first < _DAY else {}
+                day = first.replace(hour=0, minute=0, second=0, microsecond=0)
                 if name in of_day:
-                    values[name] = first + of_day[name]
+                    values[name] = day + of_day[name]
                     continue
                 until = of_day.get(name + HIGH)
-                values[name + LOW] = first + of_day.get(name + LOW, timedelta())
-                values[name + HIGH] = last if until is None else first + until
+                values[name + LOW] = max(first, day + of_day.get(name + LOW, timedelta()))
+                values[name + HIGH] = last if until is None else min(last, day + until)
         return values
 
     def fixed_where_named(self, request: LoggedRequest) -> int:
@@ -180,7 +182,13 @@ class RowReader:
         values = decode_key(parts, text, self._types)
         if values is None:
             return None
-        return values, decode_periods(parts, text, self._types), decode_clocks(parts, text, self._types)
+        clocks: dict[str, timedelta] = {}
+        for name_of_time, (first, lasts) in decode_clocks(parts, text, self._types).items():
+            if lasts:
+                clocks |= {name_of_time + LOW: first, name_of_time + HIGH: first + lasts - _LEAST}
+            else:
+                clocks[name_of_time] = first
+        return values, decode_periods(parts, text, self._types), clocks
 
     def _read_range(self, name: str, first: str, behind: str) -> _Read | None:
         values = decode_range(dict(self._halves)[name], first, behind, self._types)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import replace
+from math import isclose
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.minutes import MinuteSeries, added
-from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
+from pkadvisor.observe.workload import DrawBy, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.odata import Comparison, Filter, conjuncts, properties
+
+SAME_RATE = 0.01
+"""Rates that differ by less are one: a design file holds four digits."""
 
 
 def same_class(one: QueryClass, other: QueryClass) -> bool:
@@ -17,6 +21,12 @@ def same_class(one: QueryClass, other: QueryClass) -> bool:
         getattr(one, name) == getattr(other, name)
         for name in ("operation", "filter", "kind", "top", "order_by", "entities_per_request", "sets")
     )
+
+
+def rate_is_logged(query: QueryClass, workload: Workload) -> bool:
+    """Whether the rate of a class is that of its attempts in the log."""
+    logged = workload.logged.get(query.name, query.rate)
+    return query.draw.by is DrawBy.LOG and isclose(logged.mean_per_s, query.rate.mean_per_s, rel_tol=SAME_RATE)
 
 
 def rate_of_both(one: Rate, other: Rate, first: MinuteSeries | None, second: MinuteSeries | None) -> Rate:
