@@ -294,8 +294,8 @@ def _profiled(
 ) -> list[tuple[DataProfile, Dataset]]:
     """Data sets with what they hold, by the kinds of a design and with its key parts."""
     from pkadvisor.design.draft.key_data import with_key_data
-    from pkadvisor.observe.data.declared_kinds import by_kind
     from pkadvisor.observe.data.declared_types import in_declared_types
+    from pkadvisor.observe.data.kinds import by_kind
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_json import FILE_SAMPLE_ROWS
     from pkadvisor.observe.profile.service_limits import refused

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from pkadvisor.design.choice.certainty.flips import nearest_turning
 from pkadvisor.design.choice.sections import Judged, Section, sections_of
-from pkadvisor.design.choice.several_kinds.judge_tables import Judgement, judge_tables
+from pkadvisor.design.choice.several_kinds.judge_kinds import Judgement, judge_tables
 from pkadvisor.design.cost.budgets import parse_budgets
 from pkadvisor.design.evidence.grounds import with_guesses
 from pkadvisor.documents.analysis import AnalysisDocument, AnalysisSetting

@@ -27,7 +27,7 @@ from pkadvisor.table.edm import (
     TICKS_STORED_MIN,
     EdmType,
 )
-from pkadvisor.table.property_names import is_property_name
+from pkadvisor.table.odata_parse import is_property_name
 from pkadvisor.table.store import Entity, EntityKey, Property
 from pkadvisor.values import dataclass
 

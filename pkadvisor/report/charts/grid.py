@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from pkadvisor.report.charts.svg import element
+from pkadvisor.report.charts.frame import element
 from pkadvisor.values import dataclass
 
 LEVELS = ("good", "warn", "bad", "none")

@@ -18,11 +18,16 @@ from pkadvisor.report.charts.frame import (
     LINE,
     WIDTH,
     Box,
+    Value,
     apart,
+    coordinate,
+    element,
     figure,
     fill,
+    joined,
     left_room,
     legend,
+    path,
     point,
     stroke,
     swatch,
@@ -32,7 +37,6 @@ from pkadvisor.report.charts.frame import (
     y_axis,
 )  # fmt: skip
 from pkadvisor.report.charts.scales import Axis, AxisKind, Scale, moment_label, scale_of
-from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
 from pkadvisor.values import dataclass
 
 POINTS_SHOWN = 30

@@ -8,8 +8,11 @@ from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import (
     LINE,
     Box,
+    element,
     figure,
+    joined,
     legend,
+    path,
     stroke,
     swatch,
     text,
@@ -18,7 +21,6 @@ from pkadvisor.report.charts.frame import (
     y_axis,
 )
 from pkadvisor.report.charts.scales import Axis, scale_of
-from pkadvisor.report.charts.svg import element, joined, path
 from pkadvisor.values import dataclass
 
 SIDE = 260

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pkadvisor.design.choice.list_classes import without_list_rows, without_values_asked
+from pkadvisor.design.choice.asked_texts import without_list_rows, without_values_asked
 from pkadvisor.design.choice.prepared import prepared
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, table_name
-from pkadvisor.design.choice.several_kinds.judge_tables import Judgement, judge_tables
+from pkadvisor.design.choice.several_kinds.judge_kinds import Judgement, judge_tables
 from pkadvisor.design.cost.budgets import parse_budgets
 from pkadvisor.design.keys.candidate_file import Candidate, KeyTemplates
 from pkadvisor.design.keys.scheme import KeyScheme
