@@ -9,6 +9,7 @@ from typing import Any
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressTableGoal
 from pkadvisor.documents.stress_run import StressAudit, StressRun, StressWay
 from pkadvisor.numbers import milliseconds, percent, plural
+from pkadvisor.report.summary.verdicts import scheme_target
 
 KEEP_CURRENT = "do not change the keys"
 REQUESTS = (
@@ -118,7 +119,8 @@ def next_step(document: StressDocument, inputs: str = "") -> str:
             return f"{again} --details   # shows where the run differs from the prediction"
     design = document.inputs.design
     if "--sample " in f"{inputs} " or not design:
-        return f"advisor explain scheme:1 {inputs or named_inputs(document)}   # why these keys are recommended"
+        target = scheme_target(1, document.tables[0], document.tables) if document.tables else "scheme:1"
+        return f"advisor explain {target} {inputs or named_inputs(document)}   # why these keys are recommended"
     typed = shlex.split(inputs)
     path = typed[typed.index("--design") + 1] if "--design" in typed[:-1] else design
     keeps_current = all(table.designs[-1].label.startswith("current") for table in document.tables)

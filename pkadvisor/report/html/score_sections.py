@@ -73,4 +73,4 @@ def findings(document: ScoreDocument, table: ScoreTable, places: Places) -> Cont
 
 def reproduce(document: ScoreDocument, places: Places) -> Context:
     """What was scored, and by which version."""
-    return {"settings": None, "files": ()}
+    return {"settings": None, "files": (), "target": ""}

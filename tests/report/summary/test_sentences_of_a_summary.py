@@ -14,6 +14,7 @@ from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.documents.notes import MOVES
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.summary.sentences import cautions
+from pkadvisor.report.summary.verdicts import scheme_target
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.verdict_page import sentence_lines, shortened
 from pkadvisor.report.words import _in_keys_alone
@@ -350,3 +351,20 @@ def test_what_only_the_current_keys_hold_is_named(partition: str, row: str, lost
     judged = SimpleNamespace(section=section, advice=SimpleNamespace(current=current))
     said = _in_keys_alone(best, cast(Judged, judged))
     assert said == ([f"only the current keys hold {lost}: store what they tell in properties"] if lost else [])
+
+
+@pytest.mark.parametrize(
+    ("tables", "says"),
+    [
+        ([("Shop", None)], "scheme:1"),
+        ([("Shop", "Orders"), ("Shop", "Lines")], "scheme:Orders:1"),
+        ([("Shop", "My Orders"), ("Shop", "Lines")], "'scheme:My Orders:1'"),
+        ([("Shop", None), ("Depot", None)], "scheme:1 --table Shop"),
+        ([("Shop", "Orders"), ("Shop", "Lines"), ("Depot", None)], "scheme:Orders:1 --table Shop"),
+    ],
+)
+def test_a_scheme_of_several_rankings_is_named_with_its_kind_and_its_table(
+    tables: list[tuple[str, str | None]], says: str
+) -> None:
+    every = [SimpleNamespace(table=table, kind=kind) for table, kind in tables]
+    assert scheme_target(1, every[0], every) == says
