@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressTableGoal
 from pkadvisor.documents.stress_run import StressAudit, StressRun, StressWay
 from pkadvisor.numbers import milliseconds, percent, plural
-from pkadvisor.report.summary.verdicts import scheme_target
 
 KEEP_CURRENT = "do not change the keys"
 REQUESTS = (
@@ -119,13 +119,22 @@ def next_step(document: StressDocument, inputs: str = "") -> str:
             return f"{again} --details   # shows where the run differs from the prediction"
     design = document.inputs.design
     if "--sample " in f"{inputs} " or not design:
-        target = scheme_target(1, document.tables[0], document.tables) if document.tables else "scheme:1"
+        target = scheme_target(1, [(table.table, table.kind) for table in document.tables])
         return f"advisor explain {target} {inputs or named_inputs(document)}   # why these keys are recommended"
     typed = shlex.split(inputs)
     path = typed[typed.index("--design") + 1] if "--design" in typed[:-1] else design
     keeps_current = all(table.designs[-1].label.startswith("current") for table in document.tables)
     why = "checks the current keys by rules" if keeps_current else "after you write the recommended keys into it"
     return f"advisor review {shlex.quote(path)}   # {why}"
+
+
+def scheme_target(rank: int, rankings: Sequence[tuple[str, str | None]]) -> str:
+    """What ``advisor explain`` takes for a scheme of the first of several rankings, each given as (table, kind)."""
+    table, kind = rankings[0] if rankings else ("", None)
+    several_kinds = len({other for of, other in rankings if of == table}) > 1
+    number = f"scheme:{kind}:{rank}" if kind and several_kinds else f"scheme:{rank}"
+    several_tables = len({of for of, _ in rankings}) > 1
+    return shlex.quote(number) + (f" --table {shlex.quote(table)}" if several_tables else "")
 
 
 def _next_rank(label: str) -> int:

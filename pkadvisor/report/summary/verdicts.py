@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
 from typing import Protocol
 
 from pkadvisor.documents.analysis_inputs import AnalysisLog
@@ -82,14 +80,6 @@ class OfTable(Protocol):
 def table_title(of: OfTable) -> str:
     """The name of a table, and of its kind of entity where it holds several."""
     return f"{of.table} · {of.kind}" if of.kind else of.table
-
-
-def scheme_target(rank: int, of: OfTable, every: Sequence[OfTable]) -> str:
-    """What ``advisor explain`` takes for a scheme of one of several rankings, each of which has a number 1."""
-    kinds = {other.kind for other in every if other.table == of.table}
-    number = f":{of.kind}:{rank}" if of.kind and len(kinds) > 1 else f":{rank}"
-    more = f" --table {shlex.quote(of.table)}" if len({other.table for other in every}) > 1 else ""
-    return f"{shlex.quote(f'scheme{number}')}{more}"
 
 
 OF_FILE = "of this file"

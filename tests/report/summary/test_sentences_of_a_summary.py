@@ -13,8 +13,8 @@ from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.documents.notes import MOVES
 from pkadvisor.documents.schema_errors import typed
+from pkadvisor.report.stress_words import scheme_target
 from pkadvisor.report.summary.sentences import cautions
-from pkadvisor.report.summary.verdicts import scheme_target
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.verdict_page import sentence_lines, shortened
 from pkadvisor.report.words import _in_keys_alone
@@ -366,5 +366,4 @@ def test_what_only_the_current_keys_hold_is_named(partition: str, row: str, lost
 def test_a_scheme_of_several_rankings_is_named_with_its_kind_and_its_table(
     tables: list[tuple[str, str | None]], says: str
 ) -> None:
-    every = [SimpleNamespace(table=table, kind=kind) for table, kind in tables]
-    assert scheme_target(1, every[0], every) == says
+    assert scheme_target(1, tables) == says
