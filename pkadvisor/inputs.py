@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.errors import UsageError
 from pkadvisor.numbers import plural
 from pkadvisor.progress import Progress, SilentProgress
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section

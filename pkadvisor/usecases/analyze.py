@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from pkadvisor.design.choice.certainty.flips import nearest_turning
@@ -29,6 +29,7 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.progress import Progress
 from pkadvisor.report.documents.result import build_result
 from pkadvisor.toml_file import TomlFile
+from pkadvisor.values import dataclass
 
 _NO_WORKLOAD = "there is no workload: without queries and rates no key can be preferred"
 

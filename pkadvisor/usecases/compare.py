@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ from pkadvisor.report.documents.stored import load_stored, scheme_text
 from pkadvisor.report.documents.values import Shown
 from pkadvisor.report.summary.figures import first_break
 from pkadvisor.usecases.score import grounds_of_figures
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

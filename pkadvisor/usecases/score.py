@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,7 @@ from pkadvisor.report.documents.arrangements import account_json
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import full_scheme
 from pkadvisor.report.documents.values import Shown
+from pkadvisor.values import dataclass
 
 SCHEMA_VERSION: Final = "1.0"
 

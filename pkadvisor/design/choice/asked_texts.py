@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from pkadvisor.design.keys.conditions import conditions
@@ -28,6 +28,7 @@ from pkadvisor.observe.workload import Operation, QueryClass, Workload
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter, TypedValue, properties
+from pkadvisor.values import dataclass
 
 
 def with_values_asked(bench: Bench) -> Bench:

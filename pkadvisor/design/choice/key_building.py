@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import permutations
 
 from pkadvisor.design.keys.transforms import (
@@ -32,6 +31,7 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 from pkadvisor.table.odata import Parameter
+from pkadvisor.values import dataclass
 
 SEPARATORS = ("_", ";", "|", "!")
 """Tried in this order: the first that occurs in no value needs no escapes."""

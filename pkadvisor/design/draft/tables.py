@@ -6,7 +6,7 @@ Keys that a log names and an export lacks: made of the columns, as far as these 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, product
 from typing import Final
 
@@ -26,6 +26,7 @@ from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.values import dataclass
 
 PIECES: Final = 0.7
 """Share of the distinct texts at one place of the logged keys that a column makes: some entities are gone or new."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
@@ -26,6 +26,7 @@ from pkadvisor.numbers import rate as rate_text
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import properties
+from pkadvisor.values import dataclass
 
 COVERED = 0.5
 """Share of the declared rate that the log must hold, and of the logged rate that must be declared."""

@@ -13,7 +13,6 @@ entities that agree on the rest of the key.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Atom
@@ -28,6 +27,7 @@ from pkadvisor.observe.minutes import DAY
 from pkadvisor.observe.workload import Operation
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 COLLISIONS_MOST = 1.0
 """Entities that may be expected to share a key before an identifier is put beside a time."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
@@ -15,6 +14,7 @@ from pkadvisor.design.rows.values import numeric, period_index, period_of_moment
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import SERVER_TIME, EdmType
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pkadvisor.engine.options import MS, EngineOptions
@@ -13,6 +12,7 @@ from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.manager import NodeInfo, StreamManager
 from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
 from pkadvisor.engine.worlds.world import DiskError, World
+from pkadvisor.values import dataclass
 
 T = TypeVar("T")
 STARTS = 5

@@ -12,7 +12,7 @@ Data sets by the kinds of entities that a design declares for their tables.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -20,6 +20,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column, Dataset, KindFilter
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
+from pkadvisor.values import dataclass
 
 
 def by_kind(datasets: Sequence[Dataset], kinds: Mapping[str, Sequence[str]], *, designed: bool) -> tuple[Dataset, ...]:

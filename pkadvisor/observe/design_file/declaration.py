@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -18,6 +18,7 @@ from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file.declaration_yaml import PlacedText
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
+from pkadvisor.values import dataclass
 
 ARRIVAL_TIMESTAMP = "timestamp"
 ARRIVAL_FILE_ORDER = "file_order"

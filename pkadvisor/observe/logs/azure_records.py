@@ -10,7 +10,6 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -21,6 +20,7 @@ from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE
 from pkadvisor.observe.logs.pipeline import Parsed, Skip
 from pkadvisor.observe.logs.storage_analytics import parsed
+from pkadvisor.values import dataclass
 
 _TIME: Final = re.compile(
     r"\s*([0-9]{1,4})(?P<separator>[/.-])([0-9]{1,2})(?P=separator)([0-9]{1,4}),?(?:\s|T)\s*"

@@ -10,7 +10,6 @@ What a class of requests shows of itself: its filter parsed, and some of its req
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pkadvisor.errors import UsageError
@@ -22,6 +21,7 @@ from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN
 from pkadvisor.splitmix import mixed_words
 from pkadvisor.table.filters import Filter
 from pkadvisor.table.odata import normalise, parse_filter
+from pkadvisor.values import dataclass
 
 
 def parsed_shape(shape: str) -> Filter | None:

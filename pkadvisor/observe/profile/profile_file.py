@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from pkadvisor.errors import InputError
 from pkadvisor.files import head_of, read_bytes
 from pkadvisor.observe.profile.profile_json import DAMAGE, brief, table_document, table_of
 from pkadvisor.observe.profile.table_profiles import OPEN_KEY, TableProfile, hide_table, key_check, merge_tables
+from pkadvisor.values import dataclass
 
 DOCUMENT: Final = "pkadvisor profile"
 SCHEMA_VERSION: Final = 2

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
 from pkadvisor.report.charts.scales import Axis, Scale
 from pkadvisor.report.charts.style import BAD, FONT_PX, GOOD, WARN, look_of
 from pkadvisor.report.escapes import clean, fold
+from pkadvisor.values import dataclass
 
 Value = str | float | int | None
 VOID = frozenset({"circle", "image", "line", "path", "polygon", "polyline", "rect"})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -31,6 +30,7 @@ from pkadvisor.report.charts.frame import (
 )
 from pkadvisor.report.charts.scales import Axis, AxisKind, epoch_s, scale_of
 from pkadvisor.report.charts.style import BELOW_TARGET, NOTHING, OVER_TARGET
+from pkadvisor.values import dataclass
 
 STEPS_PER_MILLE = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 """From which share of the target a step of the scale begins; below the first there is next to nothing. From the target

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
@@ -23,6 +21,7 @@ from pkadvisor.report.charts.frame import (
     y_axis,
 )
 from pkadvisor.report.charts.scales import Axis, scale_of
+from pkadvisor.values import dataclass
 
 SIDE = 260
 TOP = 26

@@ -5,8 +5,6 @@ A part is told by its letter, which stands in the bar where it has room, and by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
@@ -26,6 +24,7 @@ from pkadvisor.report.charts.frame import (
 )
 from pkadvisor.report.charts.scales import Axis, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
+from pkadvisor.values import dataclass
 
 LETTERS = "ABCDEFGHIJ"
 BAR = 22

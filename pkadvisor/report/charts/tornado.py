@@ -6,8 +6,6 @@ limit that must not be passed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
@@ -28,6 +26,7 @@ from pkadvisor.report.charts.frame import (
 )
 from pkadvisor.report.charts.scales import Axis, AxisKind, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
+from pkadvisor.values import dataclass
 
 BAR = 18
 GAP = 10

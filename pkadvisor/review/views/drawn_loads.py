@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import part_properties
@@ -27,6 +26,7 @@ from pkadvisor.review.views.key_loads import (
 )
 from pkadvisor.review.views.names import counter_of, unique
 from pkadvisor.review.views.views import TableView
+from pkadvisor.values import dataclass
 
 TERMS = 10_000
 """Terms of a sum over ranks that are added one by one; the rest is bounded by an integral."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
@@ -39,6 +38,7 @@ from pkadvisor.review.views.key_loads import (
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.periods import span_s
 from pkadvisor.review.views.views import TableView
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

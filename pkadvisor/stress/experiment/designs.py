@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.choice.asked_texts import without_list_rows, without_values_asked
 from pkadvisor.design.choice.prepared import prepared
@@ -23,6 +23,7 @@ from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress
 from pkadvisor.report.documents.stored import load_stored
 from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.values import dataclass
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The schemes of a result that was written before, for data that must be the same.

@@ -7,7 +7,7 @@ is told in the result; the others are reviewed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -61,6 +61,7 @@ from pkadvisor.usecases.review.earlier import (
 from pkadvisor.usecases.review.opening import budgets_of, open_design, profile_of, tables_elsewhere
 from pkadvisor.usecases.review.request import ReviewRequest
 from pkadvisor.usecases.review.stress_file import check_same, stressed_of
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.documents.review import ReviewDocument

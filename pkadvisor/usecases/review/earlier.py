@@ -7,7 +7,7 @@ the comparison because its file got another name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review.opening import open_design
 from pkadvisor.usecases.review.request import ReviewRequest
 from pkadvisor.usecases.review.revision import Revision
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.observe.profile.profile_file import ProfileDocument

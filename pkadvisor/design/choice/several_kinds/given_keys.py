@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.choice.certainty.confidence import with_intervals
 from pkadvisor.design.choice.goals import good_enough
@@ -27,6 +27,7 @@ from pkadvisor.design.rows.samples.screen import PartitionFacts
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.workload import Workload
+from pkadvisor.values import dataclass
 
 
 def stays(now: Arrangement, best: Arrangement, pools: Mapping[str, KindPool]) -> bool:

@@ -6,7 +6,7 @@ All tables and kinds judged together: each alone, then the kinds of a table arra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.choice.judge import judge
 from pkadvisor.design.choice.key_building import digits, separator_for
@@ -28,6 +28,7 @@ from pkadvisor.documents.notes import TOO_MANY
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

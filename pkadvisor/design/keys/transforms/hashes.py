@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, HashPart, Transform, Value
@@ -25,6 +25,7 @@ from pkadvisor.design.keys.transforms.texts import (
     source_text,
 )
 from pkadvisor.lazy import U64, np, pl
+from pkadvisor.values import dataclass
 
 BUCKETS_MAX = 10_000
 
