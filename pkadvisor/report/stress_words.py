@@ -63,6 +63,12 @@ def table_stays(table: StressTable) -> bool:
     return len(table.designs) > 1 and (now.partition_key, now.row_key) == (after.partition_key, after.row_key)
 
 
+def keys_stay(table: StressTable) -> bool:
+    """Whether the keys in use are those that are proposed: no new table comes, and the one that is there has been
+    split long ago."""
+    return len(table.designs) == 1 and table.designs[0].label.startswith("current")
+
+
 def deployment(table: StressTable) -> str:
     """The steps to the recommended keys; empty where they are the current ones or do not bear the load."""
     verdict, last = table.verdict, table.designs[-1] if table.designs else None
@@ -109,7 +115,7 @@ def next_step(document: StressDocument, inputs: str = "") -> str:
                 return f"{again} --scheme {_next_rank(label)}   # tests the next best keys"
             return f"{again} --find-limit   # finds the load that {label} serves"
         if verdict.failed_predictions:
-            return f"{again} --details   # shows where the model was wrong"
+            return f"{again} --details   # shows where the run differs from the prediction"
     design = document.inputs.design
     if "--sample " in f"{inputs} " or not design:
         return f"advisor explain scheme:1 {inputs or named_inputs(document)}   # why these keys are recommended"

@@ -130,7 +130,7 @@ def with_turning(judged: Judged) -> Judged:
 
 def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: str) -> None:
     """Without any rate nothing can be weighed: exit 2 with a draft, or a skeleton, of what to declare."""
-    classes = [c for j in judged for c in j.workload.classes]
+    classes = [c for j in judged for c in (*j.workload.classes, *j.workload.unpriced)]
     if any(c.rate.mean_per_s > 0 for c in classes):
         return
     section = next((s for s in sections if s.data is not None), None)

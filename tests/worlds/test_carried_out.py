@@ -1,4 +1,4 @@
-"""The law *carried out* on a world by hand: two ranges, of which the key serves one and the engine compares the other."""
+"""The law *carried out* on a world by hand: of two ranges the key serves one, and the engine compares the other."""
 
 from __future__ import annotations
 

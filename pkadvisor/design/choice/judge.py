@@ -33,7 +33,7 @@ from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.sketches import KeySketch, distinct_of
 from pkadvisor.observe.design_file.declaration import check_properties
-from pkadvisor.observe.workload import Basis, Workload
+from pkadvisor.observe.workload import Basis, DrawBy, Workload
 from pkadvisor.table.edm import KEYS
 from pkadvisor.table.filters import properties
 
@@ -325,7 +325,9 @@ def _obstacle(section: Section, workload: Workload, scheme: KeyScheme | None) ->
     if section.declared is not None:
         check_properties(section.declared, section.data.types, kind=section.kind, others=names_of_others(section))
     if not workload.classes and workload.unpriced:
-        why = f"'{workload.unpriced[0].name}' and all else that the log holds asks for properties that the data lacks"
+        why = f"'{workload.unpriced[0].name}' and all else that is asked for is over properties that the data lacks"
+        if workload.unpriced[0].draw.by is not DrawBy.LOG:
+            return why, "rows that have these properties"
         return why, "which one is current? data and a log of the same table and the same time"
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"

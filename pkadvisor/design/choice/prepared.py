@@ -75,7 +75,8 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
     workload, _ = of_known_properties(workload, section)
     assert section.data is not None
     if section.declared is not None:
-        check_properties(section.declared, section.data.types, kind=section.kind, others=names_of_others(section))
+        others = names_of_others(section)
+        check_properties(section.declared, section.data.types, kind=section.kind, others=others, all_asked=True)
     if not any(c.rate.mean_per_s > 0 for c in workload.classes):
         fix = "declare queries and writes with rates in the design, or give a --log"
         raise UsageError(f"{section.table} has no workload to price keys on", where=section.design_path, fix=fix)

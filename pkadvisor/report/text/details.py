@@ -67,6 +67,7 @@ def _inputs(page: Page, result: AnalysisDocument, verbose: bool) -> None:
             page.record("", f"{log.first} to {log.last}", 7)
         facts = [
             f"{number:,} {label}"
+            + (f" ({percent(number / log.requests_attempted)} of the attempts)" if name == "throttled" else "")
             for name, label in (
                 ("duplicates", "written twice"),
                 ("throttled", "throttled"),
@@ -280,7 +281,7 @@ def _why(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
             f" with {plural(len(rival.index_rows), 'index row')}" if rival.index_rows else ""
         )
         if rival.loses:
-            lines.append(("next best", f"{name} loses by {lost(rival.loses)}"))
+            lines.append(("next best", f"{name} is worse in {lost(rival.loses)}"))
         elif table.ranking_says == "keep":
             lines.append(("next best", f"{name} is not enough better to rewrite every entity"))
         if table.flip is not None and (rival.loses or table.ranking_says == "keep"):

@@ -37,7 +37,7 @@ def write_scheme(page: Page, document: ExplanationScheme) -> None:
             page.record("chosen", f"for {_together(document.together)}", PAD)
     else:
         page.record("alone", "no other scheme was ranked", PAD)
-    page.record("score", amount(document.score), PAD)
+    page.record("score", f"{amount(document.score)} of 100 (useful reads x room for growth)", PAD)
     page.record("holds", "every constraint" if document.feasible else "not every constraint", PAD)
     page.line()
     _goals(page, document)
