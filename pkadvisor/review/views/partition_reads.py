@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atom_properties
@@ -72,10 +73,46 @@ def even_heaviest(view: TableView) -> str | None:
     return next((name for name, load in loads.items() if 2 * load > sum(loads.values())), None)
 
 
+def even_rows(view: TableView) -> str | None:
+    """The PartitionKey of the index rows that take that load; None where the entities take it."""
+    row = _even(view)[0]
+    return None if not row or view.scheme is None else format_template([*view.scheme.each_key()][row][0].partition)
+
+
 def _even_loads(view: TableView) -> Mapping[str, float]:
-    """Entities a second at the peak of each class in one partition, where all are spread evenly."""
+    return _even(view)[1]
+
+
+def _even(view: TableView) -> tuple[int, Mapping[str, float]]:
+    """(the number of the index row, 0 for the entities, entities a second at the peak of each class in one of its
+    partitions), where all are spread evenly; of those that lie in partitions of their own, the most loaded."""
     if view.scheme is None or view.has_data:
+        return 0, {}
+    loads = [_main_loads(view), *(_row_loads(view, row) for row in range(1, view.scheme.rows_per_entity))]
+    return max(enumerate(loads), key=lambda each: at_peak(view, each[1]) if each[1] else 0.0)
+
+
+def _row_loads(view: TableView, row: int) -> Mapping[str, float]:
+    """Entities a second at the peak that classes read in one partition of an index row that has its own partitions."""
+    assert view.scheme is not None
+    parts = [*view.scheme.each_key()][row][0].partition
+    count, size = partitions_most(parts, view), _mean_size(view, row)
+    if parts == view.scheme.main.partition or count is None or size is None or any(p.several for p in parts):
         return {}
+    plans = {q: p for q in rated(view) if q.operation is Operation.QUERY and (p := view.plan_of(q)) is not None}
+    loads = {}
+    for query, plan in plans.items():
+        one = plan.via == row and plan.access is Access.PARTITION_SCAN and plan.buckets == 1
+        if one and not plan.choices and plan.periods is None:
+            first = plan.top if plan.top is not None and plan.order_served and not plan.unserved else None
+            read = float(first) if first is not None else size if reads_all(plan) else 1.0
+            loads[query.name] = query.rate.sustained_per_s * min(max(1.0, size), read) / count
+    return loads
+
+
+def _main_loads(view: TableView) -> Mapping[str, float]:
+    """Entities a second at the peak of each class in one partition of the entities, where all are spread evenly."""
+    assert view.scheme is not None
     count, size = partitions_most(view.scheme.main.partition, view), _mean_size(view)
     loads = {}
     if count is not None and count > 1 and size is not None:
