@@ -12,7 +12,14 @@ from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.observe.workload import DrawBy, Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
-from pkadvisor.review.views.drawn_loads import asked_share, drawn_to_one, in_one_partition, partition_names, ranked_by
+from pkadvisor.review.views.drawn_loads import (
+    asked_share,
+    beside_main,
+    drawn_to_one,
+    in_one_partition,
+    partition_names,
+    ranked_by,
+)
 from pkadvisor.review.views.key_loads import (
     INSERTS,
     arrives,
@@ -84,7 +91,9 @@ def _partitions_asked(view: TableView) -> Mapping[QueryClass, int]:
     """Classes of which each request goes to some partitions of the main key, and to how many: one for each bucket."""
     one = dict.fromkeys(in_one_partition(view), 1)
     plans = {q: p for q in rated(view) if q.operation is Operation.QUERY and (p := view.plan_of(q)) is not None}
-    scans = {q: p for q, p in plans.items() if p.access is Access.PARTITION_SCAN and p.buckets > 1 and not p.via}
+    scans = {
+        q: p for q, p in plans.items() if p.access is Access.PARTITION_SCAN and p.buckets > 1 and beside_main(p, view)
+    }
     return one | {q: p.buckets for q, p in scans.items() if not p.choices and p.periods is None}
 
 
@@ -204,13 +213,14 @@ def mean_scanned(query: QueryClass, view: TableView) -> float | None:
         return None
     if plan.access is Access.ROW_RANGE:
         return _range_size(plan, view)
-    size = _mean_size(view) if plan.access is Access.PARTITION_SCAN and _whole(query, view) else None
+    whole = plan.access is Access.PARTITION_SCAN and reads_all(plan)
+    size = _mean_size(view, plan.via) if whole and not plan.pointer else None
     return None if size is None else size * plan.buckets
 
 
 def _whole(query: QueryClass, view: TableView) -> bool:
     plan = view.plan_of(query)
-    return plan is not None and not plan.via and plan.access is not Access.ROW_RANGE and reads_all(plan)
+    return plan is not None and beside_main(plan, view) and plan.access is not Access.ROW_RANGE and reads_all(plan)
 
 
 def _share(query: QueryClass, view: TableView) -> float:
@@ -262,8 +272,8 @@ def _range_size(plan: AccessPlan, view: TableView) -> float | None:
     return total / math.prod(known[name] for name in fixed)
 
 
-def _mean_size(view: TableView) -> float | None:
-    """Entities of a partition, by the declared entities and values."""
-    count = partitions_most(view.scheme.main.partition, view) if view.scheme is not None else None
+def _mean_size(view: TableView, row: int = 0) -> float | None:
+    """Entities of a partition of the main key or of an index row, by the declared entities and values."""
+    count = partitions_most([*view.scheme.each_key()][row][0].partition, view) if view.scheme is not None else None
     total = declared_entities(view)
     return None if total is None or count is None else total / count
