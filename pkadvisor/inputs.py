@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.errors import UsageError
 from pkadvisor.numbers import plural
 from pkadvisor.progress import Progress, SilentProgress
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
@@ -293,8 +294,8 @@ def _profiled(
 ) -> list[tuple[DataProfile, Dataset]]:
     """Data sets with what they hold, by the kinds of a design and with its key parts."""
     from pkadvisor.design.draft.key_data import with_key_data
-    from pkadvisor.observe.data.declared_kinds import by_kind
     from pkadvisor.observe.data.declared_types import in_declared_types
+    from pkadvisor.observe.data.kinds import by_kind
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_json import FILE_SAMPLE_ROWS
     from pkadvisor.observe.profile.service_limits import refused

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar, get_args
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
 from pkadvisor.toml_file import TomlFile
+from pkadvisor.values import dataclass
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Files of numbers with their origins: sections of value, unit, source, date and basis, one per number.

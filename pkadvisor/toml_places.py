@@ -6,7 +6,8 @@ Only for texts that ``tomllib`` has read: what is no TOML is not noticed here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from pkadvisor.values import dataclass
 
 TomlPath = tuple[str | int, ...]
 """Keys and, for what stands in a list, indexes from 0: ``("level", 1, "when")``."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, MutableMapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from pkadvisor.cli.examples import examples
+from pkadvisor.values import dataclass
 
 # Plain help, no rich markup: the same text in a terminal, a pipe and a build log.
 SETTINGS = {"help_option_names": ["-h", "--help"]}

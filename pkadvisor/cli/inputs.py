@@ -6,13 +6,13 @@ import errno
 import sys
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pkadvisor.cli.console import is_terminal
 from pkadvisor.cli.shared import InputOptions
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
+from pkadvisor.values import dataclass
 
 STDIN = "-"
 # Options without a value.

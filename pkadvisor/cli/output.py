@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.values import dataclass
 
 STDOUT = "-"
 FOLDER = "html-dir"

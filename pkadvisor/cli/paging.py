@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +26,7 @@ from pkadvisor.cli.output import OutputTarget, size_text, write_whole
 from pkadvisor.cli.shared import ResultFormat, Shared, option
 from pkadvisor.errors import UsageError
 from pkadvisor.report.html.options import MIN_BYTES, HtmlOptions
+from pkadvisor.values import dataclass
 
 Renderer = Callable[[Any, Shared, bool], bytes]
 """Makes a document into the bytes of a file, or of standard output if its last argument is true."""

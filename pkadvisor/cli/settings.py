@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.files import exists
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.review.gate.suppressions import ConfiguredSuppression

@@ -8,7 +8,6 @@ import inspect
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -18,6 +17,7 @@ import typer
 from pkadvisor.cli.completions import sample_words
 from pkadvisor.cli.console import is_terminal, say
 from pkadvisor.cli.examples import examples as examples
+from pkadvisor.values import dataclass
 
 
 class Format(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pkadvisor.values import dataclass
 
 MS = 1_000_000
 SECOND = 1_000_000_000

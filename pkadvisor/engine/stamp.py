@@ -11,7 +11,6 @@ The same stamp stands in a ``Simulator`` and in a ``Machine``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import MS, EngineOptions
@@ -24,6 +23,7 @@ from pkadvisor.engine.partition.partition_server import PartitionServer
 from pkadvisor.engine.partition.statistics import Statistics, total
 from pkadvisor.engine.stream.topology import lay_out
 from pkadvisor.engine.worlds.world import World
+from pkadvisor.values import dataclass
 
 LOCKS = "locks"
 

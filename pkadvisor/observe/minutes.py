@@ -7,8 +7,9 @@ are not. The series is kept per minute of the log while that is short, else per 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from pkadvisor.values import dataclass
 
 MINUTES_MAX: Final = 7 * 1440
 """Minutes with a request up to which each is kept: beyond, the busiest of each minute of the day."""

@@ -7,13 +7,14 @@ parameters are drawn, and what its owner expects of it. Nothing here knows a key
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.table.odata import Filter
+from pkadvisor.values import dataclass
 
 SPAN: Final = "_span"
 REQUESTS: Final = "_requests"

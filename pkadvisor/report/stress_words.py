@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
@@ -63,6 +64,12 @@ def table_stays(table: StressTable) -> bool:
     return len(table.designs) > 1 and (now.partition_key, now.row_key) == (after.partition_key, after.row_key)
 
 
+def keys_stay(table: StressTable) -> bool:
+    """Whether the keys in use are those that are proposed: no new table comes, and the one that is there has been
+    split long ago."""
+    return len(table.designs) == 1 and table.designs[0].label.startswith("current")
+
+
 def deployment(table: StressTable) -> str:
     """The steps to the recommended keys; empty where they are the current ones or do not bear the load."""
     verdict, last = table.verdict, table.designs[-1] if table.designs else None
@@ -109,15 +116,25 @@ def next_step(document: StressDocument, inputs: str = "") -> str:
                 return f"{again} --scheme {_next_rank(label)}   # tests the next best keys"
             return f"{again} --find-limit   # finds the load that {label} serves"
         if verdict.failed_predictions:
-            return f"{again} --details   # shows where the model was wrong"
+            return f"{again} --details   # shows where the run differs from the prediction"
     design = document.inputs.design
     if "--sample " in f"{inputs} " or not design:
-        return f"advisor explain scheme:1 {inputs or named_inputs(document)}   # why these keys are recommended"
+        target = scheme_target(1, [(table.table, table.kind) for table in document.tables])
+        return f"advisor explain {target} {inputs or named_inputs(document)}   # why these keys are recommended"
     typed = shlex.split(inputs)
     path = typed[typed.index("--design") + 1] if "--design" in typed[:-1] else design
     keeps_current = all(table.designs[-1].label.startswith("current") for table in document.tables)
     why = "checks the current keys by rules" if keeps_current else "after you write the recommended keys into it"
     return f"advisor review {shlex.quote(path)}   # {why}"
+
+
+def scheme_target(rank: int, rankings: Sequence[tuple[str, str | None]]) -> str:
+    """What ``advisor explain`` takes for a scheme of the first of several rankings, each given as (table, kind)."""
+    table, kind = rankings[0] if rankings else ("", None)
+    several_kinds = len({other for of, other in rankings if of == table}) > 1
+    number = f"scheme:{kind}:{rank}" if kind and several_kinds else f"scheme:{rank}"
+    several_tables = len({of for of, _ in rankings}) > 1
+    return shlex.quote(number) + (f" --table {shlex.quote(table)}" if several_tables else "")
 
 
 def _next_rank(label: str) -> int:

@@ -16,12 +16,13 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.values import dataclass
 
 CONNECTION_STRING, SAS = "PKADVISOR_CONNECTION_STRING", "PKADVISOR_SAS"
 DEVELOPMENT_ACCOUNT = "devstoreaccount1"

@@ -14,11 +14,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from math import isfinite, isnan
 from typing import Final
+
+from pkadvisor.values import dataclass
 
 KEYS: Final = ("PartitionKey", "RowKey")
 """The properties that name an entity."""

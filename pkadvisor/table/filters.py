@@ -7,7 +7,7 @@ shapes of log lines). ``odata`` is the door to all of this: import from there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from math import isfinite
 
@@ -24,6 +24,7 @@ from pkadvisor.table.edm import (
     format_double,
     format_literal,
 )
+from pkadvisor.values import dataclass
 
 MAX_COMPARISONS = 15
 """Comparisons the service accepts in one filter (Querying Tables and Entities)."""

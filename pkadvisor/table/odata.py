@@ -44,8 +44,7 @@ from pkadvisor.table.filters import (
     parameters,
     properties,
 )
-from pkadvisor.table.odata_parse import MAX_CHARACTERS, parse
-from pkadvisor.table.property_names import may_have_marks, with_marks
+from pkadvisor.table.odata_parse import MAX_CHARACTERS, may_have_marks, parse, with_marks
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Filters on values: whether an entity satisfies one, and parameters bound to constants.

@@ -6,13 +6,13 @@ The embedded engine, a client of a real endpoint, a server in front of either an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from msgspec.structs import astuple
 
 from pkadvisor.table.edm import EdmType, TypedValue, Value
+from pkadvisor.values import dataclass
 
 
 class EntityKey(NamedTuple):

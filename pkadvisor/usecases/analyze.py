@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from pkadvisor.design.choice.certainty.flips import nearest_turning
 from pkadvisor.design.choice.sections import Judged, Section, sections_of
-from pkadvisor.design.choice.several_kinds.judge_tables import Judgement, judge_tables
+from pkadvisor.design.choice.several_kinds.judge_kinds import Judgement, judge_tables
 from pkadvisor.design.cost.budgets import parse_budgets
 from pkadvisor.design.evidence.grounds import with_guesses
 from pkadvisor.documents.analysis import AnalysisDocument, AnalysisSetting
@@ -29,6 +29,7 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.progress import Progress
 from pkadvisor.report.documents.result import build_result
 from pkadvisor.toml_file import TomlFile
+from pkadvisor.values import dataclass
 
 _NO_WORKLOAD = "there is no workload: without queries and rates no key can be preferred"
 
@@ -129,7 +130,7 @@ def with_turning(judged: Judged) -> Judged:
 
 def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: str) -> None:
     """Without any rate nothing can be weighed: exit 2 with a draft, or a skeleton, of what to declare."""
-    classes = [c for j in judged for c in j.workload.classes]
+    classes = [c for j in judged for c in (*j.workload.classes, *j.workload.unpriced)]
     if any(c.rate.mean_per_s > 0 for c in classes):
         return
     section = next((s for s in sections if s.data is not None), None)

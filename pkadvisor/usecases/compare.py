@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 
 from pkadvisor import __version__
-from pkadvisor.design.choice.list_classes import without_list_rows
-from pkadvisor.design.choice.prepared import prepared
+from pkadvisor.design.choice.asked_texts import without_list_rows
+from pkadvisor.design.choice.prepared import prepared, with_shared_keys
 from pkadvisor.design.choice.sections import Section, declared_keys
 from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, price, together
-from pkadvisor.design.choice.shared import with_shared_keys
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_inputs import AnalysisGround
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisFullScheme
@@ -49,6 +48,7 @@ from pkadvisor.report.documents.stored import load_stored, scheme_text
 from pkadvisor.report.documents.values import Shown
 from pkadvisor.report.summary.figures import first_break
 from pkadvisor.usecases.score import grounds_of_figures
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

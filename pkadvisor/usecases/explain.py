@@ -12,14 +12,14 @@ from typing import Final
 
 from msgspec.structs import replace as replace_members
 
+from pkadvisor.design.choice.asked_texts import of_one_value, with_values_asked
 from pkadvisor.design.choice.bench_of_section import bench_for
 from pkadvisor.design.choice.checked_classes import check_classes
 from pkadvisor.design.choice.judge import judge, keys_as_given
-from pkadvisor.design.choice.list_classes import of_one_value, with_values_asked
+from pkadvisor.design.choice.prepared import with_shared_keys
 from pkadvisor.design.choice.sections import Judged, Section, declared_types, observed, types_of
 from pkadvisor.design.choice.several_kinds.judge_kinds import judge_kinds
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, bonds_of
-from pkadvisor.design.choice.shared import with_shared_keys
 from pkadvisor.design.cost.explain import Explained, explain
 from pkadvisor.design.cost.key_findings import key_remarks
 from pkadvisor.design.keys.candidate_file import parse_candidate

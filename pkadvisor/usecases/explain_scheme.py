@@ -7,7 +7,6 @@ hangs on what is assumed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from msgspec.structs import asdict, replace
 
@@ -47,6 +46,7 @@ from pkadvisor.report.documents.scheme_document import full_scheme
 from pkadvisor.report.documents.stored import load_stored, scheme_text
 from pkadvisor.report.documents.values import Shown, turning_words
 from pkadvisor.usecases.explain import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION, judged_among
+from pkadvisor.values import dataclass
 
 RETRIED = 5
 """Schemes of the ranking that are priced again for each assumed number."""

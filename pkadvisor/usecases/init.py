@@ -7,11 +7,12 @@ import os
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.usecases.pipelines import Ci, Install, pipeline, pre_commit_text
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.draft.assign import Drafted

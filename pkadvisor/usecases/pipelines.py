@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from pkadvisor import __version__
 from pkadvisor.errors import UsageError
+from pkadvisor.values import dataclass
 
 
 class Ci(StrEnum):

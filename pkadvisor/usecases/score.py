@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from pkadvisor import __version__
 from pkadvisor.design.choice.judge import keys_as_given
-from pkadvisor.design.choice.prepared import prepared
+from pkadvisor.design.choice.prepared import prepared, with_shared_keys
 from pkadvisor.design.choice.sections import Section
 from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, Told, price, together
-from pkadvisor.design.choice.shared import with_shared_keys
 from pkadvisor.design.cost.budgets import parse_budgets
 from pkadvisor.design.cost.cost import score_parts
 from pkadvisor.design.evidence.grounds import grounds_under
@@ -31,6 +30,7 @@ from pkadvisor.report.documents.arrangements import account_json
 from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import full_scheme
 from pkadvisor.report.documents.values import Shown
+from pkadvisor.values import dataclass
 
 SCHEMA_VERSION: Final = "1.0"
 

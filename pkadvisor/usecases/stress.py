@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 from pkadvisor.documents.part import number, word
@@ -30,6 +29,7 @@ from pkadvisor.stress.load.faults import parse_fault
 from pkadvisor.stress.load.load_text import parse_load
 from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.requests.script_table import keeping
+from pkadvisor.values import dataclass
 
 
 @dataclass

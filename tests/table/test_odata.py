@@ -27,7 +27,7 @@ from pkadvisor.table.odata import (
     parse_filter,
     properties,
 )
-from pkadvisor.table.property_names import is_property_name
+from pkadvisor.table.odata_parse import is_property_name
 
 ONE = TypedValue(EdmType.INT32, 1)
 RESERVED = {"eq", "ne", "gt", "ge", "lt", "le", "and", "or", "not", "true", "false", "null", "NaN", "INF"}

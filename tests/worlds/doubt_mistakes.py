@@ -12,7 +12,7 @@ from tests.worlds.mistakes import wrapped
 
 def density_not_measured(patch: pytest.MonkeyPatch) -> None:
     """Inserts are not compared with the density of the data."""
-    patch.setattr("pkadvisor.design.evidence.grounds.density_of", lambda population, workload: None)
+    wrapped(patch, "pkadvisor.design.evidence.grounds.density_of", lambda _: lambda population, workload: None)
 
 
 def windows_of_any_length(patch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def broken_sets_weigh_nothing(patch: pytest.MonkeyPatch) -> None:
 
 def mixed_ids_are_kinds(patch: pytest.MonkeyPatch) -> None:
     """Rows whose PartitionKeys look otherwise are of another kind."""
-    patch.setattr("pkadvisor.design.keys.infer.kinds._mixed_ids", lambda *groups: False)
+    wrapped(patch, "pkadvisor.design.keys.infer.kinds._mixed_ids", lambda _: lambda *groups: False)
 
 
 # -- pairs -------------------------------------------------------------------------------------------------------------

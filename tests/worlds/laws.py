@@ -16,6 +16,8 @@ from tests.worlds.shrink import shrunk
 from tests.worlds.truth import Broken
 
 Law = Callable[[World, Path], Iterator[Broken]]
+AN_ERROR = "an error"
+"""What is printed where the tool ends in an exception."""
 LAWS: dict[str, Law] = {
     law.NAME: law.broken for law in (counted, carried_out, harmless, logs, best, evidence, growth, together, files)
 }
@@ -42,7 +44,7 @@ def judge(world: World, laws: tuple[str, ...]) -> Verdict:
             try:
                 out += (LAWS | APART)[name](world, Path(folder))
             except Exception as error:  # the report names the seed; the traceback is one run away
-                out.append(Broken(name, f"{type(error).__name__}: {error}", "any scheme", "an error", "a result"))
+                out.append(Broken(name, f"{type(error).__name__}: {error}", "any scheme", AN_ERROR, "a result"))
         seconds[name] = time.process_time() - began
     return Verdict(world.seed, tuple(out), seconds)
 

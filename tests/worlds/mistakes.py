@@ -7,6 +7,7 @@ transactions, growth, key texts, logs, candidates and the engine.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -25,7 +26,23 @@ def wrapped(patch: pytest.MonkeyPatch, target: str, change: Callable[..., Any]) 
     except ModuleNotFoundError:
         outer, _, inner = module.rpartition(".")
         owner = getattr(import_module(outer), inner)
-    patch.setattr(owner, name, change(getattr(owner, name)))
+    right = getattr(owner, name)
+    wrong = change(right)
+    _called_alike(right, wrong, target)
+    patch.setattr(owner, name, wrong)
+
+
+def _called_alike(right: Any, wrong: Any, target: str) -> None:
+    """A mistake takes all that the function takes: one that ends in an exception would be found by that alone."""
+    if not (callable(right) and callable(wrong)):
+        return
+    names = inspect.signature(right).parameters.values()
+    positional = [p for p in names if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    named = {p.name: None for p in names if p.kind == p.KEYWORD_ONLY}
+    try:
+        inspect.signature(wrong).bind(*([None] * len(positional)), **named)
+    except TypeError as error:
+        raise AssertionError(f"the mistake planted in {target} takes other arguments: {error}") from error
 
 
 def updates_do_not_move(patch: pytest.MonkeyPatch) -> None:
@@ -74,9 +91,9 @@ def one_range_sent_as_included(patch: pytest.MonkeyPatch) -> None:
     """The upper bound of a range of keys leaves out its own value."""
 
     def cut(right: Any) -> Any:
-        def bounds(name: str, parts: Any, prefix: Any, part: Any, wanted: Any, types: Any, known: Any) -> Any:
+        def bounds(name: str, parts: Any, prefix: Any, part: Any, wanted: Any, *more: Any, **named: Any) -> Any:
             ranges = {n: replace(r, high_inclusive=False) for n, r in wanted.ranges.items()}
-            return right(name, parts, prefix, part, replace(wanted, ranges=ranges), types, known)
+            return right(name, parts, prefix, part, replace(wanted, ranges=ranges), *more, **named)
 
         return bounds
 
@@ -111,7 +128,7 @@ def newest_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def buckets_of_one(patch: pytest.MonkeyPatch) -> None:
     """Requests for all buckets are counted as one."""
-    patch.setattr("pkadvisor.design.plan.access_plan.product", lambda parts: 1)
+    wrapped(patch, "pkadvisor.design.plan.access_plan.product", lambda _: lambda parts: 1)
 
 
 def peaks_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -191,7 +208,7 @@ def equal_choices_counted_twice(patch: pytest.MonkeyPatch) -> None:
 
 def constants_forgotten(patch: pytest.MonkeyPatch) -> None:
     """The load of a filter with constants falls on all rows."""
-    for module in ("class_cost", "scan_load"):
+    for module in ("class_cost", "scan_load", "scan_runs"):
         wrapped(patch, f"pkadvisor.design.cost.{module}.rows_of_constants", lambda _: lambda *__: None)
 
 

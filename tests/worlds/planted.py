@@ -16,7 +16,7 @@ from tests.worlds import candidate_mistakes as c
 from tests.worlds import doubt_mistakes as d
 from tests.worlds import mistakes as m
 from tests.worlds.draw.world import draw_world
-from tests.worlds.laws import judge
+from tests.worlds.laws import AN_ERROR, judge
 from tests.worlds.running import forget_results
 
 ROWS = 300
@@ -50,7 +50,7 @@ MISTAKES = (
     Mistake(m.everybody_is_asked_for, "counted", 3),
     Mistake(m.pages_of_ten, "counted", 2),
     Mistake(m.ranges_take_both_ends, "counted", 3),
-    Mistake(m.one_range_sent_as_included, "counted", 10),
+    Mistake(m.one_range_sent_as_included, "counted", 11),
     Mistake(m.order_of_every_part, "counted", 7),
     Mistake(m.order_always_served, "counted", 2),
     Mistake(m.no_separators, "counted", 147),
@@ -77,7 +77,6 @@ MISTAKES = (
     Mistake(m.doubles_lose_their_sign, "logs", 86),
     Mistake(m.shared_keys_untold, "counted", 54),
     Mistake(m.logged_ranges_are_open, "logs", 7),
-    Mistake(m.the_engine_drops_lower_bounds, "carried-out", 12),
     Mistake(d.density_not_measured, "evidence", 13),
     Mistake(d.windows_of_any_length, "evidence", 13),
     Mistake(d.any_total_believed, "evidence", 3),
@@ -91,7 +90,7 @@ MISTAKES = (
     Mistake(d.the_largest_kind_is_the_account, "together", 1),
     Mistake(d.each_kind_breaks_alone, "together", 1),
     Mistake(d.broken_sets_weigh_nothing, "together", 2),
-    Mistake(d.mixed_ids_are_kinds, "files", 4),
+    Mistake(d.mixed_ids_are_kinds, "files", 44),
     Mistake(d.pairs_in_buckets_meet, "counted", 92),
     Mistake(d.one_entity_speaks_for_its_value, "counted", 8),
     Mistake(d.pairs_are_not_weighed, "counted", 19),
@@ -99,6 +98,7 @@ MISTAKES = (
 )
 
 BY_HAND = (
+    Mistake(m.the_engine_drops_lower_bounds, "carried-out", 0),
     Mistake(m.each_index_row_by_itself, "counted", 0),
     Mistake(m.the_newest_load_every_period, "counted", 0),
     Mistake(m.walks_end_early, "counted", 0),
@@ -118,11 +118,12 @@ BY_HAND = (
 
 
 def shows(mistake: Mistake, seed: int) -> str:
-    """The first law that a world breaks with a mistake planted and keeps without; empty where there is none."""
+    """The first law that a world breaks with a mistake planted and keeps without; empty where there is none. A mistake
+    that ends in an exception shows nothing: what it changes has another signature by now."""
     world = draw_world(seed, rows_most=ROWS)
     forget_results()
     with mistake.planted():
-        with_it = judge(world, (mistake.law,)).broken
+        with_it = [b for b in judge(world, (mistake.law,)).broken if b.printed != AN_ERROR]
     forget_results()  # what the package said with the mistake
     if not with_it:
         return ""

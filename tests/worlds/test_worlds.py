@@ -17,8 +17,9 @@ from tests.worlds.draw.enlarge import enlarged
 from tests.worlds.draw.world import draw_world
 from tests.worlds.files import design, write
 from tests.worlds.known import KNOWN, known
-from tests.worlds.law import harmless, large, logs
+from tests.worlds.law import evidence, harmless, large, logs
 from tests.worlds.laws import LAWS, judge
+from tests.worlds.mistakes import wrapped
 from tests.worlds.model import Scheme
 from tests.worlds.planted import MISTAKES, Mistake, shows
 from tests.worlds.running import analyzed
@@ -125,3 +126,17 @@ def test_an_upper_bound_of_what_is_returned_is_a_lower_bound_of_what_is_read_bef
     assert wrong(10, entities_read=410) == ["entities_read"]
     assert wrong(10, entities_returned=8) == ["entities_returned"]
     assert wrong(None, entities_read=390) == ["entities_read"]
+
+
+def test_a_mistake_with_other_arguments_is_told_before_it_is_looked_for() -> None:
+    """It would end in an exception, which breaks every law and shows nothing."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(AssertionError, match="takes other arguments"):
+        wrapped(patch, "pkadvisor.design.plan.plan.bounds", lambda _: lambda name, parts: [])
+
+
+def test_a_log_without_inserts_has_no_transaction_of_them(tmp_path: Path) -> None:
+    """Queries that tell strangers by their id leave the inserts out: the design names what it declares, and no more."""
+    given, _, _ = evidence.drawn(draw_world(1_795_870_833), tmp_path)
+    assert given.lines
+    assert {a.operation for a in given.world.asked} == {"query"}
+    assert given.world.transactions == ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from pkadvisor.cli.shared import Format, Shared, option, unfold
 from pkadvisor.errors import UsageError
 from pkadvisor.usecases.init import DESIGN_FILE, PRE_COMMIT_FILE, Given, planned
 from pkadvisor.usecases.pipelines import Ci, Install, hook_text, install_from, own_source
+from pkadvisor.values import dataclass
 
 EPILOG = examples(
     "advisor init shop --ci github --pre-commit --install git+https://example.org/tools/pkadvisor",

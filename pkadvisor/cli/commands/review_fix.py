@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from pkadvisor.cli.console import escape_page, say, write_text
 from pkadvisor.cli.inputs import STDIN
 from pkadvisor.cli.output import write_whole
 from pkadvisor.errors import UsageError
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.documents.review import ReviewDocument, ReviewFinding

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 from pkadvisor.cli.completions import rule_words, sample_words
 from pkadvisor.cli.shared import Redact, ReviewFormat, option
+from pkadvisor.values import dataclass
 
 
 class FailOn(StrEnum):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from pkadvisor.cli.output import OutputTarget, on_stdout, parse_targets, size_te
 from pkadvisor.cli.paging import PAGES, page_of, text_page, write_page
 from pkadvisor.cli.shared import ReviewFormat, ReviewShared
 from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.documents.review import ReviewDocument

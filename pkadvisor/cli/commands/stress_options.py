@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pkadvisor.cli.shared import option
 from pkadvisor.errors import AdvisorError, ConstraintError, InputError, UsageError
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.documents.stress import StressDocument

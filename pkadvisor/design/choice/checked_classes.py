@@ -54,19 +54,36 @@ def check_classes(workload: Workload, section: Section) -> None:
 
 
 def of_known_properties(workload: Workload, section: Section) -> tuple[Workload, tuple[str, ...]]:
-    """Without the logged classes over properties that no file holds: what these select is not known."""
+    """Without the classes over properties that no file holds, logged or declared: what these select is not known."""
     if section.data is None:
         return workload, ()
     known = {*section.data.types} if section.data.keys_of_log else {*section.data.types, *KEYS}
-    left = {
-        c.name: sorted({plain_name(name) for name in conditions(c.filter).properties} - known)
-        for c in workload.classes
-        if c.filter is not None and c.draw.by is DrawBy.LOG
-    }
+    missing = _declared(section) - {*section.data.types}
+    left: dict[str, list[str]] = {}
+    for query in workload.classes:
+        asked = (
+            {plain_name(name) for name in conditions(query.filter).properties} if query.filter is not None else set()
+        )
+        if query.draw.by is DrawBy.LOG:
+            lacking = asked - known
+        else:
+            asked |= {by.property for by in query.order_by} | {*query.draw.of, query.draw.column}
+            lacking = asked & missing
+        if lacking:
+            left[query.name] = sorted(lacking)
+    give = "an export of the table" if section.data.keys_of_log or not missing else "rows that have it"
     notes = tuple(
-        f"'{name}' is left out of the cost: nothing is known of {', '.join(names)}; give an export of the table"
+        f"'{name}' is left out of the cost: nothing is known of {', '.join(names)}; give {give}"
         for name, names in left.items()
-        if names
     )
-    priced = tuple(c for c in workload.classes if not left.get(c.name))
-    return replace(workload, classes=priced, unpriced=tuple(c for c in workload.classes if left.get(c.name))), notes
+    priced = tuple(c for c in workload.classes if c.name not in left)
+    return replace(workload, classes=priced, unpriced=tuple(c for c in workload.classes if c.name in left)), notes
+
+
+def _declared(section: Section) -> set[str]:
+    """The properties that the design declares for the entities of a section."""
+    table = section.declared
+    if table is None:
+        return set()
+    kinds = [kind.properties for kind in table.kinds if section.kind in (None, kind.name)]
+    return {name for declared in (table.properties, *kinds) for name, _ in declared}

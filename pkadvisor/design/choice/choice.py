@@ -10,11 +10,12 @@ with tolerances, each fixed before the next, stand in place of one weighted sum.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, islice, product
 from math import comb, fsum, inf
 
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
+from pkadvisor.values import dataclass
 
 EXACT = 1e-9
 """Relative slack of a comparison between sums that should be equal."""

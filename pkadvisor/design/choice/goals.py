@@ -16,7 +16,6 @@ A scheme that loses is told at which goal, by how much.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from pkadvisor.design.choice.choice import (
@@ -32,6 +31,7 @@ from pkadvisor.design.choice.choice import (
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, BREAK_LEAST, ClassCost, CostEstimate, Violation, sets_weight
 from pkadvisor.observe.workload import Operation
+from pkadvisor.values import dataclass
 
 T = TypeVar("T")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import permutations
 
 from pkadvisor.design.keys.transforms import (
@@ -21,8 +20,7 @@ from pkadvisor.design.keys.transforms import (
     part_properties,
 )
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, decides, missing_identifiers
-from pkadvisor.design.load.time_collisions import collides
+from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, collides, decides, missing_identifiers
 from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, width_of
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S, inserted_per_s
@@ -33,6 +31,7 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 from pkadvisor.table.odata import Parameter
+from pkadvisor.values import dataclass
 
 SEPARATORS = ("_", ";", "|", "!")
 """Tried in this order: the first that occurs in no value needs no escapes."""

@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from pkadvisor.design.choice.choice import (
 )
 from pkadvisor.files import redirected
 from pkadvisor.lazy import np
+from pkadvisor.values import dataclass
 
 ROUNDED_MOST = 2e-6
 """By how much a solve may miss a row: twice HiGHS's feasibility tolerance of 1e-6."""

@@ -8,7 +8,6 @@ difference is an error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -28,6 +27,7 @@ from pkadvisor.design.choice.choice import (
 )
 from pkadvisor.design.choice.milp import Model, Row, Solved, hold, least_severity
 from pkadvisor.design.load.estimates import BREAK_ENOUGH
+from pkadvisor.values import dataclass
 
 NODES_MAX = 2_000
 """Branch-and-bound nodes of one solve."""

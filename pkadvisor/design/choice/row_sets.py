@@ -8,7 +8,7 @@ each class's hottest partition stand for the hottest partition; the estimate of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.choice.choice import (
     REQUESTS_TOLERANCE,
@@ -39,6 +39,7 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.observe.workload import Operation
 from pkadvisor.remembered import remembered
+from pkadvisor.values import dataclass
 
 FEW_ROWS = 3
 """Index rows up to which every set is looked at; more only where few leave a constraint or many requests open."""

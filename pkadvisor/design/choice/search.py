@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.choice.candidates import at_limit, constant, main_keys
 from pkadvisor.design.choice.finer_keys import poorly_served, recounted, refine
@@ -32,6 +32,7 @@ from pkadvisor.design.load.identifiers import in_use
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.dependencies import in_one_way
 from pkadvisor.observe.workload import Operation
+from pkadvisor.values import dataclass
 
 MAINS_EXTENDED = 12
 """Main keys that get index rows: the best so far. A count, so that the answer does not depend on the machine."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import fit_types
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.certainty.flips import Turning

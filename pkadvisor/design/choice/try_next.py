@@ -8,7 +8,6 @@ that cost from all others. What even buckets cannot divide is the first rows of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pkadvisor.design.choice.key_building import KeyGround, complete, part_for
 from pkadvisor.design.cost.cost import estimate, put_down
@@ -19,6 +18,7 @@ from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.lazy import np
 from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Operation
+from pkadvisor.values import dataclass
 
 LOADS = ("hot-partition", "hot-range")
 """Constraints on what one server bears."""

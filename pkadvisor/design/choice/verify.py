@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import Section
@@ -17,6 +16,7 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.search import Advice

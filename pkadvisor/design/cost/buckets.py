@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
 
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.cost.plan_reads import read
@@ -29,6 +28,7 @@ from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import U64, Floats, Ints, np
 from pkadvisor.observe.workload import DrawBy, Operation
 from pkadvisor.remembered import remembered
+from pkadvisor.values import dataclass
 
 BUCKETS_MAX = 256
 """A partition that needs more buckets is read or written too much: they would only spread the waste."""

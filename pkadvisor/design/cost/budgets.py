@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.cost.terms import term_named
 from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate, Violation
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.numbers import amount
+from pkadvisor.values import dataclass
 
 SECONDS_PER_DAY = 86_400
 

@@ -7,7 +7,7 @@ transaction is one request for at most 100 entities of one partition.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from pkadvisor.design.cost.class_latency import spread
@@ -37,6 +37,7 @@ from pkadvisor.documents.notes import MOVES
 from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.table.accounting import group_most
+from pkadvisor.values import dataclass
 
 LENGTHS_MOST = 16
 """Lengths of lists up to which the rows of what a request changes are counted; of more, each list has the mean."""

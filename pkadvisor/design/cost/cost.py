@@ -6,7 +6,7 @@ capacity formula. What a request costs its owner is counted; capacities are the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.cost.budgets import within_budgets
 from pkadvisor.design.cost.class_cost import class_cost, has_row
@@ -41,6 +41,7 @@ from pkadvisor.design.rows.sets.group_sets import group_sizes, requests_each
 from pkadvisor.design.rows.sets.pairs import guarantee
 from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Operation, Transaction
+from pkadvisor.values import dataclass
 
 BINS_PER_E = 400.0
 """Quantiles of a partition's load are exact to 1 ÷ this, 0.25 %: near its target a queue grows without bound."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pkadvisor.design.cost.scan_runs import LOOK_UPS_MOST, Reading
 from pkadvisor.design.cost.scans import missing_between
@@ -23,6 +22,7 @@ from pkadvisor.design.rows.demand import Demand, free_atoms, picks
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.table.odata import Parameter, TypedValue
+from pkadvisor.values import dataclass
 
 
 def empty_requests(reading: Reading, key: Key, rate_per_s: Floats) -> Floats:

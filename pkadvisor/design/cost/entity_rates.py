@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pkadvisor.design.load.contention import COMFORTABLE_LOAD, contention, sharded_counter
 from pkadvisor.design.load.estimates import Bench, Break, Violation
@@ -15,6 +14,7 @@ from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Draw, DrawBy, GrowthOf
 from pkadvisor.remembered import remembered
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ that part and what stands in its way.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pkadvisor.design.cost.class_cost import preference
@@ -29,6 +28,7 @@ from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType, TypedValue
 from pkadvisor.table.odata import Comparison, Operator, parameters
+from pkadvisor.values import dataclass
 
 EXAMPLE_REQUESTS = 3
 BEHIND = "it comes after a part that the query does not fix"

@@ -11,8 +11,8 @@ from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation, sets_weight
 from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.load.identifiers import time_collisions
 from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, longest_row, rows_overwritten
-from pkadvisor.design.load.time_collisions import time_collisions
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts, reaction_s, write_fronts

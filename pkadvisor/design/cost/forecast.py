@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.load.breaks import FILLING, PARTITION, earliest
 from pkadvisor.design.load.estimates import Bench, Break, CostEstimate
 from pkadvisor.design.load.money import MONTH_S
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation
+from pkadvisor.values import dataclass
 
 POINTS_MAX = 25
 """Points of a series."""

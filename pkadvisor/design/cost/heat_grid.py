@@ -8,7 +8,7 @@ at a moment falls on the partitions that take rows then, so that a key that grow
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from pkadvisor.design.cost.class_cost import has_row
@@ -26,6 +26,7 @@ from pkadvisor.design.rows.insert_lives import Lives, lives_of
 from pkadvisor.design.rows.list_values import instances_under, list_part, list_rows, under
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import Operation
+from pkadvisor.values import dataclass
 
 ROWS_MAX = 96
 """Rows of a heat map, of all PartitionKey templates together."""

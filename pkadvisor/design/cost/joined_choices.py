@@ -8,7 +8,7 @@ combinations that make the same key are one request.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from pkadvisor.design.plan.access_plan import AccessPlan
@@ -19,6 +19,7 @@ from pkadvisor.design.rows.demand import Demand, choosing
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Ints, np
 from pkadvisor.table.odata import Operand, Parameter
+from pkadvisor.values import dataclass
 
 ASKED_ROWS_MOST = 2_000_000
 """Instances times combinations up to which each is counted by itself; beyond, combinations are taken as alike."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.cost.empty_requests import unheld
 from pkadvisor.design.cost.entity_rates import zipf_share
@@ -35,6 +35,7 @@ from pkadvisor.design.rows.values import period_of_moments
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.workload import DrawBy, Operation
 from pkadvisor.remembered import remembered
+from pkadvisor.values import dataclass
 
 NUMBERS_KEPT = 10_000_000
 """Numbers that are kept of plans, of 8 bytes each; those of the plan that was asked for longest ago go first."""

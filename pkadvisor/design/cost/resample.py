@@ -8,7 +8,7 @@ for the sample itself (Shao and Wu 1989; the spread over half-samples is that of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Atom
@@ -21,6 +21,7 @@ from pkadvisor.design.rows.samples.group_sizes import Law
 from pkadvisor.design.rows.samples.intervals import FEW_UNITS, NO_INTERVAL, Units, units_of
 from pkadvisor.lazy import Ints, np, pl
 from pkadvisor.observe.workload import DrawBy
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -7,7 +7,7 @@ RowKey narrows these bounds; over a range of PartitionKeys it does not, and whol
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
@@ -22,6 +22,7 @@ from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.table.odata import TypedValue
+from pkadvisor.values import dataclass
 
 SEVERAL_PARTITIONS = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 

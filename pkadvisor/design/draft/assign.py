@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pkadvisor.design.draft.tables import DraftTable, check_log, draft_table, logged_keys, strangers
@@ -15,6 +15,7 @@ from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
 from pkadvisor.observe.profile.data_profile import KEYS_OF_LOG, DataProfile
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import properties
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from pkadvisor.design.draft.tables import DraftKind, DraftTable, logged_keys
@@ -15,6 +15,7 @@ from pkadvisor.lazy import np, pl
 from pkadvisor.numbers import amount
 from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.values import dataclass
 
 COMPLETE: Final = 0.98
 """Share of the logged keys of existing entities that the data must hold to be taken for the whole table."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
@@ -20,6 +19,7 @@ from pkadvisor.design.keys.template import format_template, parse_template
 from pkadvisor.design.keys.transforms import Literal, Part
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
+from pkadvisor.values import dataclass
 
 OWNED: Final = 0.95
 """Share of the rows of an index that belong to an entity, and of the entities that have a row: an application that

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from pkadvisor.design.choice.sections import declared_keys
@@ -16,6 +16,7 @@ from pkadvisor.observe.data.dataset import Column, Dataset, KindFilter, Made
 from pkadvisor.observe.data.kinds import KINDS_NOTE
 from pkadvisor.observe.design_file.declaration import Declaration, KindDeclaration, TableDeclaration
 from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.values import dataclass
 
 NO_ROW_FITS = "no row has keys that partition_key and row_key of the design write: they are not read"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final
 
@@ -21,6 +20,7 @@ from pkadvisor.observe.design_file.declaration import escaped_for_yaml, plain_or
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import properties
+from pkadvisor.values import dataclass
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Kinds of rows that the group transactions of a log write together.

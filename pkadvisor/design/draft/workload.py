@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from pkadvisor.design.draft.tables import DraftKind, DraftTable
@@ -17,6 +17,7 @@ from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType, TypedValue
 from pkadvisor.table.filters import And, Comparison, Filter, Not, Operand, Or, Parameter, comparisons, entity_number
 from pkadvisor.table.odata import conjuncts, format_filter
+from pkadvisor.values import dataclass
 
 _UNITS: Final = (("s", 1), ("min", 60), ("h", 3600), ("day", 86_400))
 _SPANS: Final = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.values import dataclass
 
 TOTAL_APART = 1.5
 """Times the rows at hand from which on ``entities_total`` makes them a sample of unknown kind."""

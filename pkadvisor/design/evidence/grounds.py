@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
@@ -26,6 +26,7 @@ from pkadvisor.numbers import rate as rate_text
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import properties
+from pkadvisor.values import dataclass
 
 COVERED = 0.5
 """Share of the declared rate that the log must hold, and of the logged rate that must be declared."""
@@ -201,10 +202,10 @@ def coverage(given: Evidence) -> Ground:
     name, title = "coverage", "share of the declared rate that the log covers"
     workload = given.bench.workload
     known = {n: r for n, r in workload.logged.items() if r.basis is not Basis.UNKNOWN}
+    if (short := (_too_few(given) if given.log else None) or _unpriced(given)) is not None:
+        return short
     if not given.log:
         return Ground(name, title, "there is no log: rates are as declared")
-    if (short := _too_few(given) or _unpriced(given)) is not None:
-        return short
     if not known:
         return Ground(name, title, "no rate is declared beside the log: rates are the logged ones")
     shapes: dict[object, list[QueryClass]] = {}
@@ -245,6 +246,10 @@ def _unpriced(given: Evidence) -> Ground | None:
         f"and {percent(share)} of the requests are like that"
     )
     what = "an export of the table: it tells how many entities a partition holds"
+    if worst.draw.by is not DrawBy.LOG:
+        known = given.bench.population.types
+        names = [name for name in properties(worst.filter) if name not in known] if worst.filter is not None else []
+        what = f"rows with {', '.join(names) or 'it'}: how many entities has each value?"
     return Ground(
         "coverage", "share of the requests that are priced", sentence, False, what, share, 1 - share, 1.0, "share"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from pkadvisor.design.evidence.given import Evidence, Ground
 from pkadvisor.design.load.estimates import LOAD_DECIDES
@@ -14,6 +13,7 @@ from pkadvisor.design.rows.strange_values import far_values, other_case, shown_v
 from pkadvisor.lazy import np
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import DrawBy, Operation
+from pkadvisor.values import dataclass
 
 FOUND = 0.5
 """Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""

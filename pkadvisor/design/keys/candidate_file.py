@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from pkadvisor.design.keys.template import parse_template
 from pkadvisor.errors import UsageError, caret, did_you_mean
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, read_text
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 CANDIDATES_MAX = 1_000
 _COPY = re.compile(r"\s*\((full|pointer)\)\s*$")

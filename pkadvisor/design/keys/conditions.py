@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pkadvisor.design.keys.transforms import ListPart, Part, Prefix
 from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, TypedValue, conjuncts, properties
+from pkadvisor.values import dataclass
 
 Operand = TypedValue | Parameter
 

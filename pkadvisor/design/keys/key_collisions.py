@@ -7,7 +7,7 @@ the second insert of a key fails with 409, and an upsert overwrites the row of t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pkadvisor.design.keys.infer.proof import read_part
 from pkadvisor.design.keys.keyreader import reads
@@ -17,6 +17,7 @@ from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part, Va
 from pkadvisor.design.keys.transforms.canonical import canonical_text
 from pkadvisor.design.keys.transforms.languages import HEX, Language, Run, exactly, may_meet, text_in_common
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -29,6 +29,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType
 from pkadvisor.table.filters import braced
 from pkadvisor.table.odata import Comparison, Operator, Parameter, TypedValue, bind, format_filter
+from pkadvisor.values import dataclass
 
 BELOW_MISSING = "~"
 

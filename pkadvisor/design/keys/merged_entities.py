@@ -6,7 +6,6 @@ What a part makes of a value is asked of the part itself: values of its type are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise, product
 
@@ -15,6 +14,7 @@ from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Literal, Part, Value, part_properties
 from pkadvisor.design.keys.transforms.canonical import canonical_text
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 _SECOND = 10_000_000
 _MOMENT = 639_081_975_670_000_000

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.template import format_template, parse_template, separators
 from pkadvisor.design.keys.transforms import Context, ListPart, Part, Value, part_properties
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ What a kind of growth raises:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Break, ClassCost, Term
@@ -26,6 +26,7 @@ from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis, GrowthOf
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 ENTITY = "the hottest entity"
 PARTITION = "the hottest partition"

@@ -8,7 +8,7 @@ minute in which a batch job asks for one tenant.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from pkadvisor.design.keys.transforms import Part, part_properties
@@ -18,11 +18,12 @@ from pkadvisor.design.rows.logged.unusual_minutes import ERRORS
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.observe.workload import MINUTE_REQUESTS, REQUESTS, SPAN, Operation, Workload, length_of
+from pkadvisor.values import dataclass
 
 _MEMO: Final = "bursts"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ClassBursts:
     """What one class asks in the spans that are known; ``lengths``: the seconds of each.
 
@@ -42,6 +43,34 @@ class ClassBursts:
     instances: Ints
     weights: Floats
     known: frozenset[str] | None
+
+    @cached_property
+    def by_span(self) -> _BySpan:
+        """The requests of each span, found once for all candidates."""
+        order = np.argsort(self.place, kind="stable")
+        counts = np.bincount(self.place, minlength=len(self.lengths))
+        begins = np.cumsum(counts) - counts
+        ends = zip(begins.tolist(), (begins + counts).tolist(), strict=True)
+        sums = [float(self.times[order[begin:end]].sum()) for begin, end in ends]
+        return _BySpan(order, begins, counts, np.array(sums))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _BySpan:
+    """The requests of a class by the span that they fall into: those of one are ``counts`` of ``order`` from ``begins``
+    on. ``times``: their sum for each span."""
+
+    order: Ints
+    begins: Ints
+    counts: Ints
+    times: Floats
+
+    def requests_of(self, spans: Ints) -> Ints:
+        """The requests of some spans, one span after the other."""
+        counts = self.counts[spans]
+        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        chosen: Ints = self.order[np.repeat(self.begins[spans], counts) + within]
+        return chosen
 
 
 Bursts = Mapping[str, ClassBursts]
@@ -114,8 +143,8 @@ def worst_second(
     """
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
-    for total, _ in _spans(bursts, False, loads, set(part_properties(parts)), ids, size):
-        np.maximum(worst, total, out=worst)
+    for totals, _ in _spans(bursts, False, loads, set(part_properties(parts)), ids, size):
+        np.maximum(worst, totals.max(axis=0), out=worst)
     return worst
 
 
@@ -133,10 +162,14 @@ def worst_minute(
     """
     ids, size = population.groups(atoms_of(parts))
     worst: Floats = np.zeros(size)
-    for total, seen in _spans(bursts, True, loads, set(part_properties(parts)), ids, size):
-        surely = total * (1.0 - ERRORS / np.sqrt(np.maximum(seen, ERRORS**2)))
-        np.maximum(worst, np.where(surely > usual, total, 0.0), out=worst)
+    for totals, seen in _spans(bursts, True, loads, set(part_properties(parts)), ids, size):
+        surely = totals * (1.0 - ERRORS / np.sqrt(np.maximum(seen, ERRORS**2)))
+        np.maximum(worst, np.where(surely > usual, totals, 0.0).max(axis=0), out=worst)
     return worst
+
+
+CELLS_MOST = 1 << 16
+"""Groups times spans that are looked at together: their numbers then stay in the cache of a processor."""
 
 
 def _spans(
@@ -147,30 +180,38 @@ def _spans(
     ids: Ints,
     size: int,
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Entities/s of each group in each minute, or in each second, and the requests that were seen to name the group."""
+    """Entities/s of each group in each minute, or in each second, and the requests that were seen to name the group:
+    some spans at a time, a row for each."""
     lengths = next(iter(bursts.values())).lengths
     seen = {n for n, burst in bursts.items() if burst.known is None or properties <= burst.known}
     each = {n: _per_request(bursts[n], named, ids, size) for n, (_, named) in loads.items() if named and n in seen}
-    for span in np.flatnonzero((lengths > 1) == minutes).tolist():
-        total, requests = np.zeros(size), np.zeros(size)
+    spans = np.flatnonzero((lengths > 1) == minutes)
+    step = max(1, CELLS_MOST // max(1, size))
+    for begin in range(0, len(spans), step):
+        some = spans[begin : begin + step]
+        totals, requests = np.zeros((len(some), size)), np.zeros((len(some), size))
         for name, (load, named) in loads.items():
             if name not in bursts:
-                total += load
+                totals += load
                 continue
             burst = bursts[name]
+            asked = burst.totals[some]
             if named is None or name not in seen:
-                total += load * burst.totals[span]
+                totals += load * asked[:, None]
                 continue
-            mine = burst.place == span
-            rows = burst.rows[mine]
+            told = burst.by_span
+            unknown = np.maximum(0.0, asked - told.times[some])
+            totals += (load - named.load) * asked[:, None] + named.load * unknown[:, None]
+            which = told.requests_of(some)
+            rows = burst.rows[which]
             groups = ids[rows if named.moved is None else named.moved[rows]]
-            unknown = max(0.0, float(burst.totals[span] - burst.times[mine].sum()))
-            total += (load - named.load) * burst.totals[span] + named.load * unknown
-            times = np.bincount(groups, weights=burst.times[mine], minlength=size)
-            total += times * each[name]
-            whole = float(burst.totals[span]) * burst.per_s * float(lengths[span])
-            requests += times * burst.per_s * float(lengths[span]) * min(1.0, MINUTE_REQUESTS / max(whole, 1.0))
-        yield total, requests
+            place = np.repeat(np.arange(len(some)), told.counts[some]) * size + groups
+            times = np.bincount(place, weights=burst.times[which], minlength=len(some) * size).reshape(-1, size)
+            totals += times * each[name]
+            length = lengths[some].astype(np.float64)[:, None]
+            whole = asked[:, None] * burst.per_s * length
+            requests += times * burst.per_s * length * np.minimum(1.0, MINUTE_REQUESTS / np.maximum(whole, 1.0))
+        yield totals, requests
 
 
 def _per_request(burst: ClassBursts, named: NamedLoad, ids: Ints, size: int) -> Floats:

@@ -7,12 +7,12 @@ whatever the key, commits of one entity follow one another.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from pkadvisor.design.load.estimates import Term
 from pkadvisor.design.load.lognormal import LogNormal
 from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis
+from pkadvisor.values import dataclass
 
 COMFORTABLE_LOAD = 0.5
 """Updates that may fall into one read-and-write cycle of an entity, where shards are counted: assumed. At it an update

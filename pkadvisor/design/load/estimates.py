@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -20,6 +20,7 @@ from pkadvisor.lazy import Bools, Floats
 from pkadvisor.limits import Limits
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
+from pkadvisor.values import dataclass
 
 LOAD_DECIDES = 0.1
 """Share of the load below which what it rests on decides nothing."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Part
@@ -18,6 +18,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.observe.workload import Basis
 from pkadvisor.remembered import remembered
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

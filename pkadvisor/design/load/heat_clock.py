@@ -7,7 +7,6 @@ its declared peak, and only the order in which entities arrived gives the map a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import Schedule, in_hours, timed
@@ -16,6 +15,7 @@ from pkadvisor.numbers import amount
 from pkadvisor.observe.minutes import DAY, MinuteSeries
 from pkadvisor.observe.workload import Basis, Rate, Workload
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 COLUMNS_MAX = 192
 """Columns of a heat map."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.numbers import amount, percent
+from pkadvisor.values import dataclass
 
 IDLE, EVEN, SKEWED, HOT_KEY, BURST = "idle", "even", "skewed", "hot-key", "burst"
 APPEND, FRONTS, MOVING = "append", "fronts", "moving"

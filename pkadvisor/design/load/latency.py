@@ -8,13 +8,13 @@ entities, larger groups or a busier partition never make an operation faster.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from pkadvisor.design.load.lognormal import LogNormal, at_each, quantile_of_sum, rounds
 from pkadvisor.design.load.queueing import retry_equilibrium, waiting_mean, waiting_quantile
 from pkadvisor.limits import Limits
 from pkadvisor.table.accounting import group_cost
+from pkadvisor.values import dataclass
 
 SERVICE_CS2 = 1.0
 """Squared coefficient of variation of the service time at a partition: assumed exponential."""

@@ -10,10 +10,10 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 
 from pkadvisor.lazy import np
+from pkadvisor.values import dataclass
 
 _NORMAL = NormalDist()
 _Z99 = _NORMAL.inv_cdf(0.99)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 from pkadvisor.design.keys.scheme import Key
@@ -15,6 +15,7 @@ from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import Schedule, all_at_once
 from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.values import dataclass
 
 LoadVectors = dict[tuple[int, bool], "Floats"]
 """Entities per second and group, at the peak of a class: by (its column, whether they grow with the rows of a key)."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from pkadvisor.values import dataclass
 
 
 def rejected_share(offered: float, capacity: float) -> float:

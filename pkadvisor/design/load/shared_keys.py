@@ -7,7 +7,7 @@ key, the keys of the rows at hand are compared.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pkadvisor.design.keys.key_collisions import (
@@ -27,6 +27,7 @@ from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import pl
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 EXAMPLES = 20
 """Entities whose keys are tried as an example of a common key."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
@@ -12,6 +10,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Basis
+from pkadvisor.values import dataclass
 
 POINTS = 64
 """Points of a Lorenz curve."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from pkadvisor.design.keys.key_terms import KeyTerm, shown_filter
 from pkadvisor.design.keys.transforms import Atom, HashPart, PeriodPart
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Filter, Or, format_filter
+from pkadvisor.values import dataclass
 
 
 class Access(StrEnum):

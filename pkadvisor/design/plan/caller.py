@@ -14,7 +14,6 @@ pointer tells its own key and that of the entity, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from pkadvisor.design.keys.conditions import Conditions
@@ -23,6 +22,7 @@ from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 from pkadvisor.table.odata import Filter
+from pkadvisor.values import dataclass
 
 ETAG = "ETag"
 ASSIGNED = "the number that the application assigned (seq)"

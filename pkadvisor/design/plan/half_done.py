@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import KeyScheme, isolating_lead
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Operation, Pair, QueryClass, Transaction, Workload
+from pkadvisor.values import dataclass
 
 INTENT_ROWS = 2
 """Writes in the partition of the intents for each pair: the row, and its end."""

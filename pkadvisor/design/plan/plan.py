@@ -18,7 +18,7 @@ does not fit, what a pointer row does not carry, and what no server evaluates is
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.key_terms import (
@@ -49,6 +49,7 @@ from pkadvisor.table.odata import (
     comparison_count,
     properties,
 )
+from pkadvisor.values import dataclass
 
 
 def plan(

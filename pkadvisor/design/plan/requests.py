@@ -9,7 +9,7 @@ requests into the wanted order and cuts them off. ``client_work`` says the same 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ from pkadvisor.table.odata import (
     evaluate,
     format_filter,
 )
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

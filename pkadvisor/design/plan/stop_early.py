@@ -95,22 +95,20 @@ def _first_of_each(plan: AccessPlan, demand: Demand, population: Population, sca
             piece, count = population.groups(requests_apart(plan, constants))
             if count > PIECES_MOST:
                 return scanned
+            # Many instances ask the same: what they ask is looked for once in each request.
+            first = base[demand.instances] * (size + 1)
+            begins, begin_of = np.unique(first + low, return_inverse=True)
+            ends, end_of = np.unique(first + np.maximum(high, low), return_inverse=True)
             for number in range(count):
                 mine = there[piece[there] == number]
                 if len(mine):
-                    in_sample = _in_sample(base, codes, size, mine, low, high, demand)
-                    total += own * np.minimum(in_sample * scale, float(plan.top))
+                    placed = np.sort(base[mine] * (size + 1) + codes[mine])
+                    begin = np.take(np.searchsorted(placed, begins), begin_of)
+                    end = np.take(np.searchsorted(placed, ends), end_of)
+                    total += own * np.minimum(np.maximum(end - begin, 0) * scale, float(plan.top))
         population.memo[memo] = total
     cached: Floats = population.memo[memo]
     return cached
-
-
-def _in_sample(base: Ints, codes: Ints, size: int, rows: Ints, low: Ints, high: Ints, demand: Demand) -> Ints:
-    """How many of some rows agree with each instance on what the key fixes, and lie between its bounds."""
-    placed = np.sort(base[rows] * (size + 1) + codes[rows])
-    first = base[demand.instances] * (size + 1)
-    end = np.searchsorted(placed, first + np.maximum(high, low), side="left")
-    return np.asarray(np.maximum(end - np.searchsorted(placed, first + low, side="left"), 0))
 
 
 def _told(plan: AccessPlan, demand: Demand, population: Population) -> bool:

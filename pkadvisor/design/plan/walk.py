@@ -9,13 +9,14 @@ the prefix with a range; anything else ends it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.keys.conditions import Conditions, Operand
 from pkadvisor.design.keys.key_terms import Choice, Fan, Hole, KeyText, Period, serves_exactly
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Atom, Context, Field, HashPart, Part, PeriodPart, Prefix
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 FAN_OUT_MAX = 4096
 """More buckets than this are not asked one by one."""

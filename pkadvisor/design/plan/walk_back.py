@@ -8,7 +8,6 @@ devices that report rarely this has no bound: they need a row of their own for t
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.transforms import Atom, PeriodPart
 from pkadvisor.design.plan.access_plan import AccessPlan
@@ -18,6 +17,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index, period_of_moments
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.remembered import remembered
+from pkadvisor.values import dataclass
 
 FAR = 12
 """Periods after which going back is told to be unbounded: assumed."""

@@ -6,7 +6,6 @@ A few rows with a wrong time (the year 1 or 2099) must not define what is newest
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.transforms import Atom
@@ -17,6 +16,7 @@ from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter
+from pkadvisor.values import dataclass
 
 US = 1_000_000
 ROWS_MIN = 100

@@ -8,7 +8,7 @@ rows each, so what is counted is exact for all that anybody will see.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Atom
@@ -19,6 +19,7 @@ from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.hashing import presence, value_hashes
 from pkadvisor.splitmix import GAMMA
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 BYTES = 800_000_000
 """Hashes held at a time: those of five sets of 20 million rows."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
 from pkadvisor.design.keys.template import languages_of, separators
-from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part, bucket, canonical_text
+from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part, bucket, bucket_number, canonical_text
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import function_of
 from pkadvisor.design.rows.values import numeric, period_index, period_of_moments, python_value
-from pkadvisor.lazy import Bools, Floats, Ints, np, pl
+from pkadvisor.lazy import U64, Bools, Floats, Ints, np, pl
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import SERVER_TIME, EdmType
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +171,15 @@ class CodedRows:
         """For each distinct value of the property, the number of its period or bucket."""
         name = atom[1]
         if atom[0] == "h":
-            edm, count = self.shown_type(name), int(atom[2])
-            texts = [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
-            return np.array([bucket(t, count) for t in texts], dtype=np.int64)
+            return (self._bucket_numbers(name) % np.uint64(int(atom[2]))).astype(np.int64)
         return period_index(coded.values, atom[2])
+
+    @remembered("bucket numbers")
+    def _bucket_numbers(self, name: str) -> U64:
+        """For each distinct value of a property what its bucket is of, whatever the number of buckets."""
+        edm = self.shown_type(name)
+        texts = (canonical_text(python_value(v, edm), edm) for v in self.coded(name).values.to_list())
+        return np.fromiter(map(bucket_number, texts), dtype=np.uint64)
 
     def add_mask(self, mask: Bools) -> Atom:
         """Register a condition without parameters as an atom; its code is 1 where the row satisfies it."""

@@ -7,7 +7,7 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import isclose
 from typing import Final
 
@@ -50,6 +50,7 @@ from pkadvisor.observe.workload import (
 )
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import And, Comparison, Filter, Operator, Or, Parameter, TypedValue, conjuncts, properties
+from pkadvisor.values import dataclass
 
 NOT_FOUND: Final = 404
 CONFLICTS_SHARE: Final = 0.01

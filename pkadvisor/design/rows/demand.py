@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pkadvisor.design.keys.conditions import Conditions, Operand, conditions, with_dependencies
 from pkadvisor.design.keys.transforms import Atom, Each
@@ -33,6 +33,7 @@ from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import TypedValue
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

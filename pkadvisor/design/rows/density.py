@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 ROWS_LEAST = 20
 """Rows with a time below which a density says nothing."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.keys.conditions import Dependency, NearRule, PropertyRules
 from pkadvisor.design.keys.key_terms import serves_exactly
@@ -30,6 +30,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import polars_type, python_value
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
+from pkadvisor.values import dataclass
 
 ROWS_MIN = 20
 DISTINCT_MIN = 3

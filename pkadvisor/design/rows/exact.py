@@ -7,10 +7,10 @@ cannot be read off it. Counting the groups of a few property sets over every row
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.lazy import Ints, pl
 from pkadvisor.observe.data.dataset import Dataset
+from pkadvisor.values import dataclass
 
 EXACT_ROWS_MAX = 25_000_000
 """Entities up to which the finalists are counted over every row: their hashes take 200 MB each."""

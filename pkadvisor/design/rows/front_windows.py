@@ -7,7 +7,6 @@ that time at the declared rate; and never fewer than say something. The cut is t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from pkadvisor.design.rows.arrivals import inserted_in_order
 from pkadvisor.design.rows.population import Population
@@ -15,6 +14,7 @@ from pkadvisor.lazy import U64, Floats, Ints, np
 from pkadvisor.remembered import remembered
 from pkadvisor.splitmix import mixed_each
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 ROWS_MIN = 200
 """Below this many rows nothing is said."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
@@ -25,6 +25,7 @@ from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Basis
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 RANGES = 64
 """Key ranges that a busy table is assumed to be split into when fronts are counted; also the most that is reported."""

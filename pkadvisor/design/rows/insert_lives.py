@@ -6,9 +6,8 @@ from the first and the last of its rows in the order of arrival, and holds in be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.values import dataclass
 
 TRIMMED = 0.05
 """Share of a group's rows that may come late or early on either side without making its time longer."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
@@ -20,6 +19,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 SLOT_S = {**PERIOD_S, "tick of 100 ns": 1e-7}
 """Seconds within which a key tells no times apart, by the unit."""

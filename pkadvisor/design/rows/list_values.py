@@ -7,7 +7,7 @@ in each row; ``origin`` leads back to the entities. Entities without a value hav
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.transforms import ListPart, Part
@@ -15,6 +15,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.remembered import remembered
 from pkadvisor.table.odata import Comparison, Operator, Or
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,13 +8,14 @@ one) is taken to be at its peak in every minute.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
 from pkadvisor.observe.workload import Basis, QueryClass, Rate, Workload
+from pkadvisor.values import dataclass
 
 ROWS_MAX = 1024
 """Worst minutes that are kept apart; of more, neighbouring ones are taken as one, at the peak of each class in them."""

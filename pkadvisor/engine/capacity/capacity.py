@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -44,6 +44,7 @@ from pkadvisor.engine.capacity.buckets import MILLI, SECOND_NS, FairBucket, Queu
 from pkadvisor.engine.capacity.service_times import Kind, ServiceTimes
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.limits import Limits
+from pkadvisor.values import dataclass
 
 KIB = 1024
 _FORGET_AT_ONCE = 2

@@ -9,11 +9,11 @@ of each tier.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
 from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter
 from pkadvisor.engine.lsm.walk import CheckpointSource, RowWalk, columns
+from pkadvisor.values import dataclass
 
 FOREIGN_PERCENT = 25
 """A checkpoint that holds so many percent of foreign bytes (the other half of a split) is written anew [A]."""

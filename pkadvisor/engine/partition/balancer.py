@@ -16,11 +16,11 @@ depends on rounding. The policy knows no clock: whoever drives it, an engine or 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, Protocol, TypeAlias
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.values import dataclass
 
 PPM = 1_000_000
 

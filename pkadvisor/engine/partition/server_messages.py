@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pkadvisor.engine.partition.balancer import RangeLoad
+from pkadvisor.values import dataclass
 
 SERVICE = "partitions"
 MAP_SERVICE = "map"

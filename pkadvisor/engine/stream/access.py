@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from pkadvisor.values import dataclass
 
 
 class Location(NamedTuple):

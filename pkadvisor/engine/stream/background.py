@@ -10,8 +10,7 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.blocks import whole_appends
 from pkadvisor.engine.stream.coding import Coordinator
 from pkadvisor.engine.stream.errors import NotThere
-from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
-from pkadvisor.engine.stream.nodes.extent_sealing import SERVICE
+from pkadvisor.engine.stream.nodes.extent_node import SERVICE, ExtentNode
 from pkadvisor.engine.stream.nodes.extent_store import file_name
 from pkadvisor.engine.stream.nodes.fragments import FragmentKey, FragmentStore
 from pkadvisor.engine.stream.nodes.replica import Replica

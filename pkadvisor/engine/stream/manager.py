@@ -9,11 +9,14 @@ replicas open, and at least one is frozen before n is decided.
 
 The paper's manager is a group of nodes that agree through Paxos. Here their common log is one durable device of a node
 [A]; a crash and a restart are the change of the leader. A command counts when it is durable, and is seen only then.
+
+Where the replicas of a new extent go: distinct fault domains and upgrade domains, by chance weighted with room.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from random import Random
 from typing import NamedTuple
 
 import msgspec
@@ -36,9 +39,49 @@ from pkadvisor.engine.stream.directory import (
 )
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
 from pkadvisor.engine.stream.nodes.state_log import StateLog
-from pkadvisor.engine.stream.placement import NodeInfo, place
 from pkadvisor.engine.worlds.locks import Lock, Locks
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
+
+
+class NodeInfo(NamedTuple):
+    """An extent node and the domains in which it fails and is upgraded with others."""
+
+    name: str
+    fault_domain: int
+    upgrade_domain: int
+
+
+def place(nodes: Sequence[NodeInfo], room: Mapping[str, int], count: int, random: Random) -> tuple[str, ...] | None:
+    """Nodes for ``count`` replicas, primary first; None where no choice has distinct domains (SOSP 2011, 4.3)."""
+    waiting = list(nodes)
+    order: list[NodeInfo] = []
+    while waiting:
+        weights = [max(1, room.get(node.name, 1 << 30) >> 20) for node in waiting]
+        drawn = random.randrange(sum(weights))
+        at = 0
+        while drawn >= weights[at]:
+            drawn -= weights[at]
+            at += 1
+        order.append(waiting.pop(at))
+    distinct = _distinct(order, count)
+    return tuple(node.name for node in distinct) if distinct is not None else None
+
+
+def _distinct(order: Sequence[NodeInfo], count: int) -> list[NodeInfo] | None:
+    """The first choice in order, with steps back where domains run out."""
+    if not count:
+        return []
+    for at, node in enumerate(order):
+        rest = [
+            other
+            for other in order[at + 1 :]
+            if other.fault_domain != node.fault_domain and other.upgrade_domain != node.upgrade_domain
+        ]
+        others = _distinct(rest, count - 1)
+        if others is not None:
+            return [node, *others]
+    return None
+
 
 SERVICE = "streams"
 EXTENTS = "extents"

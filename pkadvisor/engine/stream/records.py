@@ -9,13 +9,14 @@ end in ``intact`` being false; the caller knows what it means.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from struct import Struct
 
 from google_crc32c import extend, value
 
 from pkadvisor.engine.options import MS
 from pkadvisor.engine.worlds.world import File, ReadFailed, World
+from pkadvisor.values import dataclass
 
 MAGIC = b"\xa5WAS"
 _HEAD = Struct("<4sII")

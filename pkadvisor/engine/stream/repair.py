@@ -10,9 +10,10 @@ silent for a short time) is neither counted as whole nor replaced.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from random import Random
+
+from pkadvisor.values import dataclass
 
 
 class Condition(Enum):

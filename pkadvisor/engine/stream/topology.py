@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.stream.background import Background
 from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.client import StreamClient
-from pkadvisor.engine.stream.manager import StreamManager
+from pkadvisor.engine.stream.manager import NodeInfo, StreamManager
 from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
-from pkadvisor.engine.stream.placement import NodeInfo
 from pkadvisor.engine.worlds.world import DiskError, World
+from pkadvisor.values import dataclass
 
 T = TypeVar("T")
 STARTS = 5

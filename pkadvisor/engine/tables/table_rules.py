@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import compress
 from typing import NamedTuple
 
@@ -28,8 +27,9 @@ from pkadvisor.table.edm import (
     TICKS_STORED_MIN,
     EdmType,
 )
-from pkadvisor.table.property_names import is_property_name
+from pkadvisor.table.odata_parse import is_property_name
 from pkadvisor.table.store import Entity, EntityKey, Property
+from pkadvisor.values import dataclass
 
 _STORE = default_limits()
 

@@ -6,9 +6,10 @@ platform. All is zero by default: a plain ``Simulator`` is a quiet world.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 from typing import Protocol
+
+from pkadvisor.values import dataclass
 
 MILLION = 1_000_000
 CALM_NS = 1_000_000  # the longest mean time of a message or a disk when all is healed

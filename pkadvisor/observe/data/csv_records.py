@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from pkadvisor.observe.data.edm_text import count_stated, edm_of
 from pkadvisor.observe.data.records import MAX_RECORD_BYTES, Chunk, Tally, clean_utf8, escape_name
 from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
 from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.values import dataclass
 
 _CSV_BLOCK_BYTES: Final = 8 << 20
 _QUOTES_AS_TEXT: Final = "misplaced quotes are read as text"

@@ -19,7 +19,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +31,7 @@ from pkadvisor.observe.data.records import Chunk, DataFile, Tally, check_names
 from pkadvisor.observe.data.sniff import FORMATS, source_of
 from pkadvisor.observe.data.streams import EmptyFileError, locate, spool_stdin
 from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.values import dataclass
 
 RENAMED_SHOWN: Final = 4
 """Columns of names that no property may have that a note names."""

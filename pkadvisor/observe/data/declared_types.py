@@ -7,12 +7,13 @@ declared type counts as missing, and the first such row is told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.edm_text import MISSING_MARKERS, fits_expr
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 FITS_LEAST = 0.5
 """The share of the values that must fit a declared type, so that the column has it: else the declaration is of

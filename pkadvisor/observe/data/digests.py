@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from pkadvisor.files import ordinary
+from pkadvisor.values import dataclass
 
 CHUNK_BYTES = 1 << 20
 

@@ -14,11 +14,12 @@ The counts are exact over all values, not a guess from the first rows. What coun
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 MISSING_MARKERS: Final = ("", "NA", "N/A", "null", "NULL", "NaN", "–")
 """Texts that mean "no value" in a column whose other values are all of one type other than String."""

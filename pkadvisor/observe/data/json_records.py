@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -25,6 +24,7 @@ from pkadvisor.observe.data.records import (
 )
 from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 _JSON_BLOCK_BYTES: Final = 2 << 20
 _JSON_ROWS: Final = 10_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -16,7 +16,8 @@ from pkadvisor.errors import InputError
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.streams import check_utf8
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.property_names import as_property_name
+from pkadvisor.table.odata_parse import as_property_name
+from pkadvisor.values import dataclass
 
 MAX_RECORD_BYTES: Final = 8 << 20
 NAMES_MAX: Final = 1_000

@@ -11,11 +11,11 @@ Hashes are polars' own, seeded and vectorised: some 10 ns a value, where a sketc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.lazy import U64, np, pl, special
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.splitmix import GAMMA, mixed_words
+from pkadvisor.values import dataclass
 
 K = 32_768
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import ordinary, spooled
+from pkadvisor.values import dataclass
 
 BLOCK_BYTES: Final = 16 << 20
 MAX_LINE_BYTES: Final = 8 << 20

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -18,6 +18,7 @@ from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file.declaration_yaml import PlacedText
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, EdmType
+from pkadvisor.values import dataclass
 
 ARRIVAL_TIMESTAMP = "timestamp"
 ARRIVAL_FILE_ORDER = "file_order"
@@ -38,13 +39,15 @@ class Sampling(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A property named in the design file: as what, for which kind, and where."""
+    """A property named in the design file: as what, for which kind, and where; ``asked``: by a query or a write, which
+    can be left out of the cost."""
 
     name: str
     role: str
     kind: str | None
     where: str
     excerpt: str
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +153,22 @@ def check_properties(
     *,
     kind: str | None = None,
     others: Sequence[str] | None = None,
+    all_asked: bool = False,
 ) -> None:
     """Refuse the first property that the design names and ``known`` lacks (UsageError with its place).
 
     With ``kind`` what is said about that kind is checked, and of the whole table what neither this kind nor ``others``
     have (None: nobody knows); what isolates is a property of each kind. PartitionKey and RowKey are known wherever the
-    table declares its keys. A placeholder ``{x}`` names the property x.
+    table declares its keys. A placeholder ``{x}`` names the property x. What a query asks of a declared property is no
+    mistake, unless ``all_asked``: the sample lacks it, and the query is left out of the cost.
     """
+    declared = {name for kind_ in table.kinds if kind in (None, kind_.name) for name, _ in kind_.properties}
+    declared |= {name for name, _ in table.properties}
     names = dict.fromkeys((*known, *(KEYS if table.partition_key else ())))
     for mention in table.mentions:
         if mention.name in names or (kind is not None and mention.kind not in (None, kind)):
+            continue
+        if mention.asked and mention.name in declared and not all_asked:
             continue
         if kind is not None and mention.kind is None and (others is None or mention.name in others):
             if others is None or mention.role != "isolation":

@@ -299,7 +299,7 @@ class TableBuilder(DeclaredNames):
             if match is None:
                 what = f"'{item}' is not a sort key"
                 raise self.document.error((*at, i), what, "write a property, or a property and desc")
-            self.mention(match[1], f"'{name}' (order_by)", (*at, i), kind)
+            self.mention(match[1], f"'{name}' (order_by)", (*at, i), kind, asked=True)
             result.append(OrderBy(match[1], match[2] == "desc"))
         return tuple(result)
 
@@ -322,9 +322,9 @@ class TableBuilder(DeclaredNames):
                 raise self.document.error(here, f"draw by {by} needs {key}", f"e.g. {_DRAW_EXAMPLES[by]}")
         role = f"'{part.name}' (draw)"
         of = tuple(dict.fromkeys(given.of or ()))
-        self.mention_all(given.of or (), role, (*here, "of"), kind)
+        self.mention_all(given.of or (), role, (*here, "of"), kind, asked=True)
         if given.weight is not None:
-            self.mention(given.weight, role, (*here, "weight"), kind)
+            self.mention(given.weight, role, (*here, "weight"), kind, asked=True)
         if by == "newest":
             arrival = (self.table.kinds[kind].arrival if kind else None) or self.table.arrival
             if arrival in (None, ARRIVAL_FILE_ORDER):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node, ScalarNode

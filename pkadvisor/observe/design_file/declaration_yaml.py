@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError, caret, did_you_mean
 from pkadvisor.files import ordinary
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node

@@ -36,14 +36,14 @@ class DeclaredNames:
             problem = f"the name of a {what} has 1 to {_NAME_MAX} printable characters and no blank at its ends"
             raise self.document.error(at, problem, at_key=at_key)
 
-    def mention(self, name: str, role: str, at: Path_, kind: str | None) -> None:
+    def mention(self, name: str, role: str, at: Path_, kind: str | None, *, asked: bool = False) -> None:
         place = self.document.error(at, "here")
-        self.mentions.append(Mention(name, role, kind, place.where, place.excerpt))
+        self.mentions.append(Mention(name, role, kind, place.where, place.excerpt, asked))
 
-    def mention_all(self, names: Sequence[str], role: str, at: Path_, kind: str | None) -> None:
+    def mention_all(self, names: Sequence[str], role: str, at: Path_, kind: str | None, *, asked: bool = False) -> None:
         """``at`` holds a list, or a single text."""
         for i, name in enumerate(names):
-            self.mention(name, role, (*at, i), kind)
+            self.mention(name, role, (*at, i), kind, asked=asked)
 
     def mention_in_filter(self, parsed: odata.Filter, text: str, at: Path_, kind: str | None, role: str) -> None:
         words: dict[str, int] = {}
@@ -51,10 +51,10 @@ class DeclaredNames:
             words.setdefault(match[0], match.start())
         for name in odata.properties(parsed):
             place = self.document.error_within(at, words.get(name, 0), len(name), "here")
-            self.mentions.append(Mention(name, f"the filter of {role}", kind, place.where, place.excerpt))
+            self.mentions.append(Mention(name, f"the filter of {role}", kind, place.where, place.excerpt, True))
         for name in odata.parameters(parsed):
             named = re.search(r"\{\s*(" + re.escape(name) + r")(?![\w.])", text)
             place = self.document.error_within(at, named.start(1) if named else 0, len(name), "here")
             self.mentions.append(
-                Mention(entity_number(name)[0], f"the filter of {role}", kind, place.where, place.excerpt)
+                Mention(entity_number(name)[0], f"the filter of {role}", kind, place.where, place.excerpt, True)
             )

@@ -8,9 +8,9 @@ commas are refused because they mean two things.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from pkadvisor.errors import did_you_mean
+from pkadvisor.values import dataclass
 
 DAY_S = 86_400.0
 MONTH_S = 365.25 / 12 * DAY_S

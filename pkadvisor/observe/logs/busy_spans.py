@@ -4,19 +4,65 @@ A burst on one key, or on several keys that another PartitionKey brings together
 one second, and an import or a batch job in what was asked within one minute. All spans are too many to keep, so those
 are kept in which a class was asked most, and those in which one PartitionKey was (the filter or the parameters, where a
 log names none).
+
+What a class of requests shows of itself: its filter parsed, and some of its requests with their literals.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from pkadvisor.errors import UsageError
 from pkadvisor.lazy import np, pl
-from pkadvisor.observe.logs.frame import Routes
+from pkadvisor.observe.logs.frame import OTHER_SHAPES, Routes
 from pkadvisor.observe.logs.traffic_parts import compact, counted
-from pkadvisor.observe.logs.traffic_samples import sample_frame
+from pkadvisor.observe.logs.urls import decoded_query
 from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, BusyRequests, span_of
 from pkadvisor.splitmix import mixed_words
+from pkadvisor.table.filters import Filter
+from pkadvisor.table.odata import normalise, parse_filter
+from pkadvisor.values import dataclass
+
+
+def parsed_shape(shape: str) -> Filter | None:
+    """The filter of a shape; None where there is none, it is wrong, or too many differ to be kept apart."""
+    if not shape or shape == OTHER_SHAPES:
+        return None
+    try:
+        return parse_filter(shape, parameters=True)
+    except (UsageError, ValueError):
+        return None
+
+
+def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:
+    """Sampled requests as shown: filters decoded, their literals as written in the filter."""
+    schema: dict[str, Any] = {
+        "at_us": pl.Int64,
+        "op_number": pl.Int32,
+        "pk": pl.String,
+        "rk": pl.String,
+        "filter": pl.String,
+        "literals": pl.List(pl.String),
+        "params": pl.String,
+        "status": pl.Int16,
+    }
+    if rows is None:
+        return pl.DataFrame(schema=schema)
+    filters = [
+        None if text is None else decoded_query(text) if routes.all[route].encoded else text
+        for text, route in zip(rows["filter"], rows["route"], strict=True)
+    ]
+    literals = [None if text is None else list(normalise(text)[1]) for text in filters]
+    return rows.select(
+        "at_us",
+        "op_number",
+        "pk",
+        "rk",
+        pl.Series("filter", filters, dtype=pl.String),
+        pl.Series("literals", literals, dtype=pl.List(pl.String)),
+        "params",
+        "status",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ distinct values in a log of millions of lines, so it is told once as a ``Route``
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
 
 from pkadvisor.lazy import pl
+from pkadvisor.values import dataclass
 
 BLOCK_BYTES: Final = 24 << 20
 EXAMPLE_CHARACTERS: Final = 160

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +15,7 @@ from pkadvisor.lazy import np, pl
 from pkadvisor.observe.data.streams import LongLine, line_blocks, locate, open_bytes
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, ReadOptions, Route, Routes, Skips, conform
 from pkadvisor.observe.logs.urls import coarse, spread
+from pkadvisor.values import dataclass
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
@@ -13,6 +13,7 @@ from pkadvisor.observe.logs.formats import Log, UnknownLogError, in_time_order, 
 from pkadvisor.observe.logs.frame import ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.traffic import MAX_BAD_LINES, LogWindow, Traffic
 from pkadvisor.observe.logs.traffic_fold import TrafficFold
+from pkadvisor.values import dataclass
 
 ANOTHER_ACCOUNT: Final = "another storage account"
 _SHOWN: Final = 4

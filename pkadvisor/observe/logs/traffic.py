@@ -7,7 +7,7 @@ is a demand of a client: an attempt that repeats a throttled one is a *retry*, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from pkadvisor.lazy import pl
@@ -15,6 +15,7 @@ from pkadvisor.observe.logs.frame import Op
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Basis, BusyRequests
 from pkadvisor.table.filters import Filter
+from pkadvisor.values import dataclass
 
 MAX_BAD_LINES: Final = 0.01
 CONFLICT: Final = 412

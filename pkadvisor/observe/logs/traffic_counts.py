@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from pkadvisor.lazy import Bools, Ints, np, pl
@@ -23,6 +22,7 @@ from pkadvisor.observe.logs.traffic_parts import (
 )
 from pkadvisor.observe.logs.traffic_retries import Repeats
 from pkadvisor.splitmix import mixed_words
+from pkadvisor.values import dataclass
 
 
 @dataclass(slots=True)

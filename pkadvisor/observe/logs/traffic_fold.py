@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pkadvisor.lazy import np, pl
+from pkadvisor.observe.logs.busy_spans import parsed_shape, sample_frame
 from pkadvisor.observe.logs.frame import UNLISTED, Op, Skips
 from pkadvisor.observe.logs.traffic import ClassTraffic, Clock, Groups, HeavyKeys, TableTraffic, Traffic
 from pkadvisor.observe.logs.traffic_counts import RESOLUTIONS_US, TrafficCounts
 from pkadvisor.observe.logs.traffic_parts import ACCOUNT_LINE, class_line, table_line
-from pkadvisor.observe.logs.traffic_samples import parsed_shape, sample_frame
 from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.workload import Basis, BusyRequests
 

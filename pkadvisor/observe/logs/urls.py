@@ -9,13 +9,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote, unquote_plus
 
 from pkadvisor.lazy import pl
 from pkadvisor.table.odata import normalise
+from pkadvisor.values import dataclass
 
 _HEAD = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*://\s*([^/?#]*))?(/?[^?]*)(?:\?(.*))?$", re.S)
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9]{2,62}$")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 DISTINCT_K = 32_768
 """Hashes kept for each property: a relative standard error of 1 ÷ √(k - 2), 0.55 %, so that 2 % is over three of it."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import InputError
@@ -24,6 +24,7 @@ from pkadvisor.observe.data.dataset import Column, Dataset
 from pkadvisor.observe.data.hashing import combined, presence, value_hashes
 from pkadvisor.observe.profile.data_profile import DISTINCT_K, DataProfile, DistinctSketch, PropertyProfile
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,9 +20,9 @@ from pkadvisor.documents.profile import StoredProfile
 from pkadvisor.documents.schema_errors import converted
 from pkadvisor.errors import InputError
 from pkadvisor.files import head_of, read_bytes
-from pkadvisor.observe.profile.profile_checks import DAMAGE, brief
-from pkadvisor.observe.profile.profile_json import table_document, table_of
+from pkadvisor.observe.profile.profile_json import DAMAGE, brief, table_document, table_of
 from pkadvisor.observe.profile.table_profiles import OPEN_KEY, TableProfile, hide_table, key_check, merge_tables
+from pkadvisor.values import dataclass
 
 DOCUMENT: Final = "pkadvisor profile"
 SCHEMA_VERSION: Final = 2

@@ -1,10 +1,14 @@
-"""Tables of a profile as parts of its document, and read back from them."""
+"""Tables of a profile as parts of its document, and read back from them.
+
+What must agree within a profile document: teams commit it and merge it, and a merge knows no columns.
+"""
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -23,12 +27,14 @@ from pkadvisor.documents.profile import (
     ProfileTransaction,
     ProfileWorkload,
 )
+from pkadvisor.errors import AdvisorError
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column
+from pkadvisor.observe.data.edm_text import polars_type
+from pkadvisor.observe.data.records import escape_name
 from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch, PropertyProfile
 from pkadvisor.observe.profile.profile import POSITION
-from pkadvisor.observe.profile.profile_checks import check_columns, within
 from pkadvisor.observe.profile.table_profiles import TableProfile, thinned, timed, untimed, weighed
 from pkadvisor.observe.workload import (
     SPAN,
@@ -47,6 +53,52 @@ from pkadvisor.observe.workload import (
 )
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import format_filter, parse_filter
+
+DAMAGE = (AdvisorError, KeyError, TypeError, ValueError, AssertionError, IndexError, AttributeError, OverflowError)
+"""What reading a damaged document ends with."""
+
+
+class DamagedError(ValueError):
+    """What is wrong with a document, with its place in it."""
+
+
+@contextmanager
+def within(place: str) -> Iterator[None]:
+    """DamagedError, with the place, for whatever reading a part of a document ends with."""
+    try:
+        yield
+    except (*DAMAGE, pl.exceptions.PolarsError) as error:
+        inner, _, what = str(error).partition(": ") if isinstance(error, DamagedError) else ("", "", brief(error))
+        raise DamagedError(f"{place}.{inner}: {what}" if inner else f"{place}: {what}") from None
+
+
+def brief(error: BaseException) -> str:
+    """The reason in a few words."""
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    text = error.what if isinstance(error, AdvisorError) else str(error)
+    return (text.splitlines() or [type(error).__name__])[0][:120] or type(error).__name__
+
+
+def check_columns(data: DataProfile) -> None:
+    """DamagedError where the sample has other columns, or columns of other types, than the properties say."""
+    names = [p.column.name for p in data.properties]
+    if strange := [name for name in names if escape_name(name) != name]:
+        raise DamagedError(f"properties: {strange[0][:40]!a} is not a name")
+    columns = [name for name in data.sample.columns if not name.startswith("#")]
+    if sorted(columns) != sorted(names):
+        odd = sorted(set(columns) ^ set(names)) or sorted({n for n in names if names.count(n) > 1})
+        raise DamagedError(f"sample: its columns are not the properties ({', '.join(odd)[:80]})")
+    if unknown := sorted(data.hashed - set(names)):
+        raise DamagedError(f"hashed: there is no property {unknown[0][:40]}")
+    for property_profile in data.properties:
+        name, edm = property_profile.column.name, property_profile.column.edm
+        wanted = polars_type(EdmType.STRING if name in data.hashed else edm)
+        if data.sample.schema[name] != wanted:
+            raise DamagedError(f"sample: the column {name[:40]} does not hold values of the type {edm}")
+        if property_profile.column.missing < data.sample.get_column(name).null_count() and data.complete:
+            raise DamagedError(f"sample: more values of {name[:40]} are missing than the property says")
+
 
 FILE_SAMPLE_ROWS = 1_000
 FILE_DISTINCT_K = 512

@@ -7,11 +7,11 @@ Which of both it was shows in groups that something bounds: another kind whose k
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.lazy import pl
 from pkadvisor.numbers import amount, percent
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 ROWS_MIN = 50
 """Rows from which holes tell of the sampling: assumed."""

@@ -8,12 +8,12 @@ understanding-the-table-service-data-model: 64 KiB a String or Binary, 255 prope
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
+from pkadvisor.values import dataclass
 
 VALUE_BYTES = 65_536
 """Bytes of one String (two for a UTF-16 code unit) or Binary."""

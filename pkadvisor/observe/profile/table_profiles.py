@@ -6,7 +6,7 @@ import base64
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.minutes import MinuteSeries, added, bounded
@@ -14,6 +14,7 @@ from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.profile.profile import canonical_column, merge_data
 from pkadvisor.observe.workload import REQUESTS, SPAN, BusyRequests, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 TOKEN_LETTERS = 12
 _CAME = "_came"

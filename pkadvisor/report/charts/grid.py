@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
-from pkadvisor.report.charts.svg import element
+from pkadvisor.report.charts.frame import element
+from pkadvisor.values import dataclass
 
 LEVELS = ("good", "warn", "bad", "none")
 

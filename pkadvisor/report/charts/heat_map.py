@@ -9,16 +9,28 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount, percent
 from pkadvisor.report.charts import png
-from pkadvisor.report.charts.frame import FAINT, LINE, WIDTH, Box, figure, text, text_width, x_axis
+from pkadvisor.report.charts.frame import (
+    FAINT,
+    LINE,
+    WIDTH,
+    Box,
+    Value,
+    coordinate,
+    element,
+    figure,
+    joined,
+    text,
+    text_width,
+    x_axis,
+)
 from pkadvisor.report.charts.scales import Axis, AxisKind, epoch_s, scale_of
 from pkadvisor.report.charts.style import BELOW_TARGET, NOTHING, OVER_TARGET
-from pkadvisor.report.charts.svg import Value, coordinate, element, joined
+from pkadvisor.values import dataclass
 
 STEPS_PER_MILLE = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 """From which share of the target a step of the scale begins; below the first there is next to nothing. From the target

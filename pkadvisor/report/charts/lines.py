@@ -7,7 +7,6 @@ is a chart too. Where a value is not known the line has a gap.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from markupsafe import Markup
@@ -19,11 +18,16 @@ from pkadvisor.report.charts.frame import (
     LINE,
     WIDTH,
     Box,
+    Value,
     apart,
+    coordinate,
+    element,
     figure,
     fill,
+    joined,
     left_room,
     legend,
+    path,
     point,
     stroke,
     swatch,
@@ -33,7 +37,7 @@ from pkadvisor.report.charts.frame import (
     y_axis,
 )  # fmt: skip
 from pkadvisor.report.charts.scales import Axis, AxisKind, Scale, moment_label, scale_of
-from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
+from pkadvisor.values import dataclass
 
 POINTS_SHOWN = 30
 """Up to so many points are drawn as points."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import (
     LINE,
     Box,
+    element,
     figure,
+    joined,
     legend,
+    path,
     stroke,
     swatch,
     text,
@@ -20,7 +21,7 @@ from pkadvisor.report.charts.frame import (
     y_axis,
 )
 from pkadvisor.report.charts.scales import Axis, scale_of
-from pkadvisor.report.charts.svg import element, joined, path
+from pkadvisor.values import dataclass
 
 SIDE = 260
 TOP = 26

@@ -5,15 +5,26 @@ A part is told by its letter, which stands in the bar where it has room, and by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
-from pkadvisor.report.charts.frame import LINE, WIDTH, Box, figure, fill, folded, legend, text, text_width, x_axis
+from pkadvisor.report.charts.frame import (
+    LINE,
+    WIDTH,
+    Box,
+    element,
+    figure,
+    fill,
+    folded,
+    joined,
+    legend,
+    text,
+    text_width,
+    x_axis,
+)
 from pkadvisor.report.charts.scales import Axis, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
-from pkadvisor.report.charts.svg import element, joined
+from pkadvisor.values import dataclass
 
 LETTERS = "ABCDEFGHIJ"
 BAR = 22

@@ -9,7 +9,7 @@ grid carry words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pkadvisor.values import dataclass
 
 BELOW_TARGET = (
     "#00224e", "#0b2e63", "#1c3a6f", "#36466c", "#49536c", "#5a606e", "#6a6c72", "#7a7975", "#8a8678",

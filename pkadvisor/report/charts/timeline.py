@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
-from pkadvisor.report.charts.frame import WIDTH, Box, figure, left_room, legend, swatch, text, x_axis, y_axis
+from pkadvisor.report.charts.frame import WIDTH, Box, figure, joined, left_room, legend, swatch, text, x_axis, y_axis
 from pkadvisor.report.charts.lines import (
     LimitLine,
     Mark,
@@ -19,7 +17,7 @@ from pkadvisor.report.charts.lines import (
     y_scale,
 )  # fmt: skip
 from pkadvisor.report.charts.scales import Axis
-from pkadvisor.report.charts.svg import joined
+from pkadvisor.values import dataclass
 
 GAP = 34
 """Between panels: the room of the next one's title."""

@@ -6,15 +6,27 @@ limit that must not be passed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
-from pkadvisor.report.charts.frame import COLOURS, LINE, WIDTH, Box, figure, fill, folded, text, text_width, x_axis
+from pkadvisor.report.charts.frame import (
+    COLOURS,
+    LINE,
+    WIDTH,
+    Box,
+    coordinate,
+    element,
+    figure,
+    fill,
+    folded,
+    joined,
+    text,
+    text_width,
+    x_axis,
+)
 from pkadvisor.report.charts.scales import Axis, AxisKind, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
-from pkadvisor.report.charts.svg import coordinate, element, joined
+from pkadvisor.values import dataclass
 
 BAR = 18
 GAP = 10

@@ -13,7 +13,7 @@ from pkadvisor.documents.comparison import (
 )
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.advice import grounds_of
-from pkadvisor.report.html.place import Context, Figure, Missing, Places
+from pkadvisor.report.html.place import Context, Missing, Places
 
 TILES = (
     ("Hottest partition at the peak", "hottest partition at peak", "amount", "entities/s"),
@@ -42,7 +42,7 @@ def verdict(_: ComparisonDocument, node: ComparisonTable, places: Places) -> Con
         "old": old,
         "new": new,
         "same_keys": old == new,
-        "tiles": _tiles(node, places),
+        "tiles": [(tile, m) for tile in TILES for m in node.measures if m.name == tile[1]],
         "added": node.violations.added,
         "gone": node.violations.gone,
         "causes": _causes(node),
@@ -83,30 +83,6 @@ def _causes(node: ComparisonTable) -> list[tuple[str, str]]:
     """What each design runs into first."""
     causes = node.break_cause
     return [(side, cause) for side, cause in (("old", causes.old), ("new", causes.new)) if cause]
-
-
-def _tiles(node: ComparisonTable, places: Places) -> list[dict[str, Any]]:
-    tiles = []
-    for label, name, form, unit in TILES:
-        measure = next((m for m in node.measures if m.name == name), None)
-        if measure is None:
-            continue
-        tiles.append(
-            {
-                "label": label,
-                "unit": unit,
-                "old": places.figure(measure, "old", form),
-                "new": places.figure(measure, "new", form),
-                "change": _change(measure, places),
-                "worse": measure.worse,
-            }
-        )
-    return tiles
-
-
-def _change(measure: ComparisonMeasure, places: Places) -> Figure | None:
-    """The difference as a share of the older value; None where there is none."""
-    return places.figure(measure, "change", "signed") if measure.change else None
 
 
 # -- measures ----------------------------------------------------------------------------------------------------------

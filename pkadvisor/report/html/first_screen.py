@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.numbers import percent, plural
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.advice import grounds_of, keys_of
 from pkadvisor.report.html.place import Context, Places
-from pkadvisor.report.summary.figures import BREAKS, ROWS, Figures
+from pkadvisor.report.summary.figures import BREAKS, ROWS
 from pkadvisor.report.summary.sentences import SHARED, SHARED_KEYS, UNIQUE_IN_SAMPLE
 from pkadvisor.report.summary.summary import summarize, summarize_table
 from pkadvisor.report.summary.verdicts import table_title
@@ -43,8 +40,9 @@ def verdict(document: AnalysisDocument, table: AnalysisTable, places: Places) ->
         "keys_are": KEYS_ARE.get(summary.verdict, "Recommended keys"),
         "was": keys_of(current) if current and summary.keys_now else None,
         "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
-        "designs": [name for name, _ in summary.designs],
-        "figures": figure_rows(summary.designs),
+        "designs": summary.designs,
+        "rows": ROWS,
+        "breaks": BREAKS,
         "caveats": [*cautions, *(("Caveat", w) for w in (table.warnings or [])[1:])],
         "ask_first": first if best else [],
         "unknown": plural(len(unknown), "thing") if unknown else "",
@@ -57,28 +55,6 @@ def _confidence(text: str) -> tuple[str, str, str]:
     """The word for how sure it is, its mood, and the rest of the sentence."""
     word, _, rest = text.partition(" ")
     return word, SURENESS.get(word.strip(".,"), ""), rest
-
-
-def figure_rows(designs: Sequence[tuple[str, Figures]]) -> list[dict[str, Any]]:
-    """The rows of the table of figures: a cell for each design, and whether it is past a limit."""
-    return [
-        {
-            "label": row.label,
-            "cells": [
-                {
-                    "text": row.show(figures),
-                    "cause": _cause(figures) if row is BREAKS else "",
-                    "over": row.over(figures),
-                }
-                for _, figures in designs
-            ],
-        }
-        for row in ROWS
-    ]
-
-
-def _cause(figures: Figures) -> str:
-    return "" if figures.first_break is None else figures.first_break.cause_short
 
 
 def overview(document: AnalysisDocument, places: Places) -> Context | None:

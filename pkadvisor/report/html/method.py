@@ -7,6 +7,7 @@ from pkadvisor.documents.analysis_table import AnalysisSearch, AnalysisTable
 from pkadvisor.documents.score import ScoreDocument
 from pkadvisor.report.html.advice import keys_of
 from pkadvisor.report.html.place import Context, Missing, Places
+from pkadvisor.report.stress_words import scheme_target
 
 
 def method(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
@@ -56,7 +57,9 @@ def limits(document: AnalysisDocument, places: Places) -> Context:
 
 def reproduce(document: AnalysisDocument, places: Places) -> Context:
     """The exact command, the files it was run on, and what to do next with the result."""
-    return {"settings": document.settings, "files": document.inputs.files}
+    ranked = [(table.table, table.kind) for table in document.tables if table.recommended is not None]
+    target = scheme_target(1, ranked) if ranked else ""
+    return {"settings": document.settings, "files": document.inputs.files, "target": target}
 
 
 def scheme(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pkadvisor.values import dataclass
 
 MAX_BYTES = 1_500_000
 MIN_BYTES = 60_000

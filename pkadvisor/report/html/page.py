@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -28,6 +28,7 @@ from pkadvisor.report.html.place import Missing, Places, relative
 from pkadvisor.report.html.sections import SECTIONS, PageSection, names_of
 from pkadvisor.report.summary.verdicts import table_title
 from pkadvisor.resources import resource
+from pkadvisor.values import dataclass
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The document of a page with everything that is repeated written once, as JSON; the page's script unpacks it.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from itertools import takewhile
 from operator import getitem
@@ -19,6 +18,7 @@ from msgspec.structs import astuple
 
 from pkadvisor.documents.part import Part
 from pkadvisor.numbers import amount, breaks, lasting, milliseconds, percent, rate, ratio
+from pkadvisor.values import dataclass
 
 
 def _whole(value: float) -> str:

@@ -8,10 +8,9 @@ from pkadvisor.documents.analysis_scheme import AnalysisFullScheme
 from pkadvisor.documents.score import ScoreDocument, ScoreScheme, ScoreTable
 from pkadvisor.report.html.advice import grounds_of, keys_of, ranking_of
 from pkadvisor.report.html.findings import breaks_of, findings_of
-from pkadvisor.report.html.first_screen import figure_rows
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.html.queries import rows_of
-from pkadvisor.report.summary.figures import figures_of
+from pkadvisor.report.summary.figures import BREAKS, ROWS, figures_of
 from pkadvisor.report.summary.scored import partition_target, score_sentences, score_verdict
 
 NONE = Missing("No keys were scored for this table.")
@@ -25,20 +24,19 @@ def verdict(document: ScoreDocument, table: ScoreTable, places: Places) -> Conte
     """Each scheme as the terminal has it first: the verdict, the keys, the figures and the sentences."""
     if not len(table.schemes):
         return NONE
-    return {"cards": [_first(table, card) for card in table.schemes]}
+    return {"cards": [_first(table, card) for card in table.schemes], "rows": ROWS, "breaks": BREAKS}
 
 
 def _first(table: ScoreTable, card: ScoreScheme) -> dict[str, Any]:
     scheme = card.scheme
     word, mood = score_verdict(scheme)
     target = partition_target(scheme)
-    designs = [] if target is None else [(card.label, figures_of(scheme, target))]
     return {
         "word": word,
         "mood": mood,
         "label": card.label,
         "keys": keys_of(scheme),
-        "figures": figure_rows(designs) if designs else [],
+        "figures": None if target is None else figures_of(scheme, target),
         "sentences": score_sentences(table, card),
     }
 
@@ -75,4 +73,4 @@ def findings(document: ScoreDocument, table: ScoreTable, places: Places) -> Cont
 
 def reproduce(document: ScoreDocument, places: Places) -> Context:
     """What was scored, and by which version."""
-    return {"settings": None, "files": ()}
+    return {"settings": None, "files": (), "target": ""}

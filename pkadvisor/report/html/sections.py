@@ -7,7 +7,6 @@ not, a line in ``SECTIONS``, and a template of that name, which reads the docume
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pkadvisor.report.documents.stored import COMPARISON, RESULT, REVIEW, SCORE, STRESS
 from pkadvisor.report.html import (
@@ -30,6 +29,7 @@ from pkadvisor.report.html import (
     stress_sections,
 )
 from pkadvisor.report.html.place import Context
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

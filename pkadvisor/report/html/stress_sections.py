@@ -13,7 +13,7 @@ from pkadvisor.errors import InputError
 from pkadvisor.numbers import percent, plural
 from pkadvisor.report.html.advice import keys_of, term_of
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.stress_words import REQUESTS, deployment, missed_goals, next_step, sampled_share
+from pkadvisor.report.stress_words import REQUESTS, deployment, keys_stay, missed_goals, next_step, sampled_share
 
 Named = TypeVar("Named", AnalysisClassCost, StressClass)
 
@@ -68,7 +68,7 @@ def _headline(document: StressDocument, node: StressTable) -> tuple[str, str]:
         word = word.replace("THE LOAD", f"THE {percent(share)} OF THE LOAD THAT IS OF PARTITIONS IN THE DATA")
     if document.settings.faults:
         word += " UNDER THESE FAULTS"
-    if mood != "bad" and outcome.new_table_bears is False:
+    if mood != "bad" and outcome.new_table_bears is False and not keys_stay(node):
         word, mood = f"{word} ONCE IT IS WARMED UP", "warn"
     missed = missed_goals(node)
     if missed:
@@ -164,7 +164,7 @@ _OF_RUN: tuple[tuple[str, str, str], ...] = (
     ("offered, requests/s", "offered_requests_per_s", "amount"),
     ("served, requests/s", "served_requests_per_s", "amount"),
     ("attempts at the store", "attempts", "whole"),
-    ("throttled (503), of attempts", "throttled_share", "percent"),
+    ("throttled (503) in this run, of attempts", "throttled_share", "percent"),
     ("timed out (500), attempts", "timed_out", "whole"),
     ("lost, of requests", "lost_share", "percent"),
     ("p50 latency", "latency_ms_p50", "latency"),

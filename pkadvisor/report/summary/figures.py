@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisScheme
 from pkadvisor.documents.explanation import ExplanationScheme
 from pkadvisor.numbers import FACTOR_MOST, amount, breaks, ratio
+from pkadvisor.values import dataclass
 
 CAUSES = {
     "the hottest entity": "hottest entity",

@@ -27,12 +27,15 @@ from pkadvisor.report.summary.figures import (
 from pkadvisor.report.summary.goals import SAME_LENGTH, lost
 from pkadvisor.report.summary.no_key import no_key_holds
 from pkadvisor.report.summary.scans import query_reads, still_scans
-from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, VERDICTS, condition, ranking_of, sureness
+from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, condition, ranking_of, sureness
 
 BUSIEST = "does the log hold the busiest hours?"
 NOT_PRICED = "' is left out of the cost: "
 REFUSED = 0.001
 """From this share of the attempts of a log on its 503 answers are worth a sentence."""
+MUCH_REFUSED = 0.1
+"""From this share on what the log counts is told in place of what the model says of the peak; a smaller one may be that
+of a few minutes of many."""
 WASTE = 2.0
 """From so many rows read for each that is returned on a query is worth a sentence."""
 SHARED_KEYS = "whether two entities"
@@ -61,8 +64,8 @@ def why(table: AnalysisTable) -> str:
         return reason
     name, share = f"'{brief(worst[0].name)}'", percent(min(round(worst[1], 2), 0.99) if worst[1] < 1 else 1)
     if f"{name} reads " in reason:
-        return f"{reason.removesuffix('.')}; it is {share} of the load (rows)."
-    return f"{reason} {name} is {share} of the load (rows).".strip()
+        return f"{reason.removesuffix('.')}; it is {share} of rows handled."
+    return f"{reason} {name} is {share} of rows handled.".strip()
 
 
 def _reason(table: AnalysisTable, best: AnalysisFullScheme) -> str:
@@ -96,12 +99,14 @@ def throttled(table: AnalysisTable, refused_in_log: float = 0.0) -> str:
     """Which partition is throttled at the peak, how much of what is asked of it, or what else passes its target, and
     whether the recommended keys end that; empty where no keys are advised.
 
-    ``refused_in_log``: the share of the attempts of the log that got 503.
+    ``refused_in_log``: the share of the attempts of the log that got 503, which, if it is large, is told of the current
+    keys in place of that of the model.
     """
     best, current = table.recommended, table.current
     if best is None or ranking_of(table) is None:
         return ""
-    now = _throttled(table, current or best, "current" if current else "recommended", refused_in_log)
+    logged = refused_in_log if current is not None else 0.0
+    now = _throttled(table, current or best, "current" if current else "recommended", logged)
     if current is None or table.ranking_says == "keep":
         return f"{now}." if now else _refused(refused_in_log) or f"{NOBODY}."
     after = _throttled(table, best, "recommended")
@@ -134,9 +139,11 @@ def _throttled(table: AnalysisTable, scheme: AnalysisScheme, design: str, refuse
     skew = next((d for d in (table.skew.designs if table.skew else ()) if d.design == design), None)
     over = [p for p in skew.top if p.entities_per_s_peak > target] if skew and target else []
     and_more = "+" if skew and len(over) == len(skew.top) < skew.partitions else ""
-    others = "other" if len(over) == 2 and not and_more else "others"
-    more = f", {len(over) - 1}{and_more} {others} too" if over[1:] else ""
-    return f"{percent(share)} of attempts on '{brief(hot.partition_key)}'{more}"
+    more = f", {len(over) - 1}{and_more} more" if over[1:] else ""
+    named = f"'{brief(hot.partition_key)}'{more}"
+    if refused_in_log >= MUCH_REFUSED:
+        return f"{percent(refused_in_log)} of attempts (log); over target: {named}"
+    return f"{percent(share)} of attempts (model): {named}"
 
 
 def _over_together(scheme: AnalysisScheme) -> str:
@@ -163,10 +170,8 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
     best, says = table.recommended, ranking_of(table)
     if table.warnings:
         ordered = [("Caveat", sentence_of(table.warnings[0]))]
-    elif best is None or says is None:
+    elif best is None or says is None or table.verdict == "not_enough":
         return []
-    elif table.verdict == "not_enough":
-        return [("Caveat", f"If the inputs are correct, the ranking says: {VERDICTS[says]}.")]
     elif says == "unsatisfied":
         return [("Caveat", conflict)] if (conflict := no_key_holds(table)) else []
     else:

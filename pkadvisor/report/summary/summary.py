@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_inputs import AnalysisLog
@@ -14,6 +13,7 @@ from pkadvisor.numbers import plural, rate
 from pkadvisor.report.summary import sentences
 from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures_of
 from pkadvisor.report.summary.verdicts import HEADLINES, give, table_title, verdict_of
+from pkadvisor.values import dataclass
 
 ONE_LINE = 66
 """Characters of a sentence on one line of 80 columns, beside its label: what follows from a rate is never cut off."""

@@ -22,19 +22,10 @@ HEADLINES = {
     "not_enough": ("NOT ENOUGH TO ADVISE", "bad"),
     "heat_only": ("HOT KEYS ONLY", "warn"),
 }
-VERDICTS = {
-    "keep": "keep the key",
-    "change": "change the key",
-    ADD_INDEX_ROW: "add an index row",
-    "choose": "use this key",
-    "unsatisfied": "no key holds every constraint",
-    "not_enough": "not enough to advise",
-    "heat_only": "no data, no advice: only the hot keys of the log",
-}
 
 
 def verdict_of(table: AnalysisTable) -> str:
-    """The verdict as HEADLINES and VERDICTS name it."""
+    """The verdict as HEADLINES names it."""
     return ADD_INDEX_ROW if table.verdict == "change" and adds_index_rows_only(table) else str(table.verdict)
 
 
@@ -58,11 +49,10 @@ def _row(row: AnalysisIndexRow) -> tuple[str, str, str]:
 
 
 def provisional(table: AnalysisTable) -> str:
-    """What the ranking says beneath a verdict that the inputs do not carry; empty where they do, or nothing is said."""
-    says = ranking_of(table)
-    if table.verdict != "not_enough" or says is None:
+    """What the figures below a verdict that the inputs do not carry are; empty where they do, or none are shown."""
+    if table.verdict != "not_enough" or table.ranking_says is None:
         return ""
-    return f"if the inputs are correct: {VERDICTS[says]}"
+    return "no advice: the keys and figures below are what these inputs alone come to"
 
 
 def doubt(table: AnalysisTable) -> str:
@@ -104,7 +94,7 @@ def sureness(confidence: AnalysisConfidence) -> str:
     if confidence.basis == "counted":
         return "high (every row was counted)" if confidence.sure else str(confidence.note)
     assumed = str(confidence.note).removeprefix(OF_FILE).removeprefix("; ")
-    often = "all resamples" if share == 1 else f"{percent(share)} of the resamples"
+    often = "all random redraws" if share == 1 else f"{percent(share)} of random redraws"
     if confidence.sure:
         return f"high (first in {often})"
     if confidence.rows_needed is None and assumed:

@@ -41,8 +41,7 @@ def arranged_text(page: Page, arranged: AnalysisArranged) -> None:
     for rival in arranged.rivals[:3]:
         _arrangement(page, _kept(rival.kept), rival)
     if arranged.conflicts:
-        page.line()
-        page.line("Constraints that exclude each other", "head")
+        page.head("Constraints that exclude each other")
     for conflict in arranged.conflicts:
         _constraints(page, conflict.constraints)
         for way in conflict.relaxed if len(conflict.constraints) > 1 else ():

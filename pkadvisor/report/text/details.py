@@ -3,8 +3,6 @@ what each query costs, when it breaks, what else was looked at, how far it can b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec import UNSET
 
 from pkadvisor.documents.analysis import AnalysisDocument
@@ -25,7 +23,7 @@ from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness
 from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.ranking import write_ranking
-from pkadvisor.report.text.scheme_page import flip_sentence, write_grounds
+from pkadvisor.report.text.scheme_page import flip_sentence, write_broken, write_grounds
 from pkadvisor.report.text.text_charts import write_heat
 
 
@@ -69,6 +67,7 @@ def _inputs(page: Page, result: AnalysisDocument, verbose: bool) -> None:
             page.record("", f"{log.first} to {log.last}", 7)
         facts = [
             f"{number:,} {label}"
+            + (f" ({percent(number / log.requests_attempted)} of the attempts)" if name == "throttled" else "")
             for name, label in (
                 ("duplicates", "written twice"),
                 ("throttled", "throttled"),
@@ -105,7 +104,7 @@ def _table(page: Page, table: AnalysisTable, verbose: bool) -> None:
     _keys(page, best)
     page.line()
     _why(page, table, best)
-    _broken(page, best)
+    write_broken(page, best)
     conflicts_text(page, table.conflicts)
     page.line("Queries and writes", "head")
     declared = {query.name for query in table.workload if query.latency_goal_ms_p99 is not None}
@@ -119,26 +118,12 @@ def _table(page: Page, table: AnalysisTable, verbose: bool) -> None:
     write_heat(page, table.heat)
     _heat(page, table)
     write_ranking(page, table, best)
-    _list(page, "What it gives up", table.gives_up)
-    _list(page, "What to try next", table.try_next or ())
+    page.listed("What it gives up", table.gives_up)
+    page.listed("What to try next", table.try_next or ())
     write_grounds(page, table.grounds, "What the verdict rests on", verbose=verbose)
     _unknown(page, table)
     if verbose:
         _verbose(page, table, best)
-    page.line()
-
-
-def _broken(page: Page, best: AnalysisFullScheme) -> None:
-    for title, assumed, style in (("Broken constraints", False, "bad"), ("After the assumed growth", True, "warn")):
-        _list(page, title, [v.message for v in best.violations if v.assumed_growth is assumed], style)
-
-
-def _list(page: Page, title: str, sentences: Sequence[str], style: str = "") -> None:
-    if not sentences:
-        return
-    page.line(title, "head")
-    for sentence in sentences:
-        page.wrapped(sentence, "  - ", "    ", style)
     page.line()
 
 
@@ -296,7 +281,7 @@ def _why(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
             f" with {plural(len(rival.index_rows), 'index row')}" if rival.index_rows else ""
         )
         if rival.loses:
-            lines.append(("next best", f"{name} loses by {lost(rival.loses)}"))
+            lines.append(("next best", f"{name} is worse in {lost(rival.loses)}"))
         elif table.ranking_says == "keep":
             lines.append(("next best", f"{name} is not enough better to rewrite every entity"))
         if table.flip is not None and (rival.loses or table.ranking_says == "keep"):
@@ -350,30 +335,26 @@ def _unknown(page: Page, table: AnalysisTable) -> None:
 
 
 def _verbose(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
-    page.line()
-    page.line("Terms", "head")
+    page.head("Terms")
     for each in best.terms:
         span = "" if each.low is UNSET or each.high is UNSET else f", {amount(each.low)} to {amount(each.high)}"
         text = f"{amount(each.value)} {each.unit} ({each.basis}{span})"
         page.record(each.name, text + (f"; {each.source}" if each.source else ""), 28)
-    page.line()
-    page.line("Score", "head")
+    page.head("Score")
     for entry in best.classes:
         points = entry.score_points
         share = f"{percent(entry.useful_share)} of what it counts is asked for"
         worth = "apart: analytic" if points is None else f"{amount(points)} points: {rate(entry.rate_per_s)}, {share}"
         page.record(entry.name, worth, 28)
     if table.data:
-        page.line()
-        page.line("Properties", "head")
+        page.head("Properties")
         for prop in table.data.properties:
             about = f"±{100 * prop.distinct_relative_error:.1f} %" if prop.distinct_relative_error else "counted"
             missing = f", {prop.missing:,} missing" if prop.missing else ""
             page.record(prop.name, f"{prop.type}, {prop.distinct:,} distinct ({about}){missing}", 20)
     fronts = best.write_fronts
     if fronts.lasting is not None:
-        page.line()
-        page.line("Write fronts", "head")
+        page.head("Write fronts")
         text = f"{amount(fronts.lasting)} lasting"
         if fronts.least != fronts.lasting:
             text += f", {amount(fronts.least)} at the least"
@@ -382,8 +363,7 @@ def _verbose(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None
         page.wrapped(text + (f"; {fronts.note}" if fronts.note else ""))
     looked = table.search
     if looked is not None:
-        page.line()
-        page.line("Search", "head")
+        page.head("Search")
         text = f"{plural(table.examined, 'scheme')} priced, from {looked.structures:,} keys and index rows"
         text += f" with {plural(looked.nodes, 'node')} of branch and bound" if looked.nodes else ""
         page.wrapped(f"{text}; {_gap(looked.gap)}")

@@ -101,12 +101,10 @@ def _counts(page: Page, document: ExplanationQuery) -> None:
 
 def _key_parts_and_reasons(page: Page, document: ExplanationQuery) -> None:
     """The key part by part, why no better plan exists, and the requests for one entity."""
-    page.line()
-    page.line("The key, part by part", "head")
+    page.head("The key, part by part")
     for part in document.parts:
         page.record(f"{part.key}  {part.part}", part.words, 34)
-    page.line()
-    page.line("Why no better plan exists under this scheme", "head")
+    page.head("Why no better plan exists under this scheme")
     for reason in document.why_no_better:
         page.wrapped(reason, "  - ", "    ")
     for other in document.other_rows:
@@ -137,8 +135,7 @@ def _key(page: Page, document: ExplanationKey) -> None:
         page.record("template", fit.template, 10)
         _pieces(page, fit)
     if document.shape:
-        page.line()
-        page.line("By its form alone (give --design for its meaning)", "head")
+        page.head("By its form alone (give --design for its meaning)")
         page.record("template", document.shape.template, 10)
         _pieces(page, document.shape)
     elif not document.fits:

@@ -24,8 +24,7 @@ def _table(page: Page, table: KeysTable) -> None:
     page.line(f"{table.table}   {table.entities:,} entities{of}, {properties}", "head")
     for keys in table.exported_keys:
         page.record("keys now", f"{keys.partition_key} / {keys.row_key}", 10)
-    page.line()
-    page.line("Unique: can be a RowKey, or the end of one", "head")
+    page.head("Unique: can be a RowKey, or the end of one")
     for names in table.identifies[:SHOWN_MAX]:
         together = "unique" if len(names) == 1 else "unique together"
         page.record(" + ".join(names), together, 24)
@@ -33,8 +32,7 @@ def _table(page: Page, table: KeysTable) -> None:
         page.wrapped(
             "No property and no pair of properties is unique: end the RowKey with an id that the application assigns."
         )
-    page.line()
-    page.line("Shared by several entities: can begin a PartitionKey, if queries name it", "head")
+    page.head("Shared by several entities: can begin a PartitionKey, if queries name it")
     for name in table.divides[:SHOWN_MAX]:
         partitions = known[name]
         page.record(

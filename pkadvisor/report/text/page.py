@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -61,6 +62,19 @@ class Page:
             break_on_hyphens=False,
         ) or [""]:
             self.lines.append(self.style(part, style))
+
+    def head(self, title: str) -> None:
+        """A heading below an empty line."""
+        self.line()
+        self.line(title, "head")
+
+    def listed(self, title: str, sentences: Sequence[str], style: str = "") -> None:
+        """Sentences under a heading, with an empty line below; nothing where there are none."""
+        if sentences:
+            self.line(title, "head")
+            for sentence in sentences:
+                self.wrapped(sentence, "  - ", "    ", style)
+            self.line()
 
     def record(self, label: str, text: str, pad: int = 14, indent: str = "  ") -> None:
         """``label   text``; the text folds under itself, character by character where it has no blanks."""

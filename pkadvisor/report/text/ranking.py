@@ -15,9 +15,13 @@ from pkadvisor.report.text.page import Page
 
 WIDE, NARROW = 110, 76
 """From this width on keys stand beside the figures; below the other, each figure has a line of its own."""
-HEADS = ("#", "score", "req/s", "rows/s", "hottest", "breaks", "loses by")
-NAMES = ("score", "requests/s", "entities/s", "hottest", "breaks at", "loses by")
+HEADS = ("#", "score", "req/s", "rows/s", "hottest", "breaks", "worse in")
+NAMES = ("score", "requests/s", "entities/s", "hottest", "breaks at", "worse in")
 MILLION = 1_000_000
+LEGEND = (
+    "score: 0 to 100, useful reads times room for growth; worse in: what puts a scheme below the first; "
+    "'advisor explain {target}' tells more of the scheme with number 2"
+)
 Letters = dict[tuple[str, str, str], str]
 
 
@@ -41,6 +45,7 @@ def write_ranking(page: Page, table: AnalysisTable, best: AnalysisScheme) -> Non
         where = f"{quoted(partition_key)} | {quoted(row_key)}" if partition_key != _SAME else quoted(row_key)
         same = ", same partition" if partition_key == _SAME else ""
         page.record(f"+{letter}", f"{where} ({copy}{same})", 3, "     ")
+    page.wrapped(LEGEND.format(target=f"scheme:{table.kind}:2" if table.kind else "scheme:2"), "  ", "  ", "dim")
     page.line()
 
 

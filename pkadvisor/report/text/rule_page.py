@@ -151,21 +151,17 @@ def render_rule(document: RuleDocument, *, width: int, color: bool, ascii_only: 
     page.wrapped(rule.title, indent="")
     if rule.aliases:
         page.wrapped(f"earlier: {', '.join(rule.aliases)}", indent="")
-    page.line()
-    page.line("Why", "head")
+    page.head("Why")
     for part in rule.why.split("\n\n"):
         page.wrapped(part)
     for label, keys in (("Bad", rule.bad), ("Good", rule.good)):
         if keys:
-            page.line()
-            page.line(label, "head")
+            page.head(label)
             for line in keys.splitlines():
                 page.lines.append(f"    {page.exact(line)}".rstrip())
-    page.line()
-    page.line("Fix", "head")
+    page.head("Fix")
     page.wrapped(_example(rule.fix))
-    page.line()
-    page.line("When", "head")
+    page.head("When")
     for level in rule.levels:
         page.line(f"  {level.severity}", _STYLES[level.severity])
         if level.plainly:
@@ -176,18 +172,15 @@ def render_rule(document: RuleDocument, *, width: int, color: bool, ascii_only: 
     page.wrapped(f"needs: {', '.join(_NEEDS[need] for need in rule.needs)}; asked of every {_scope(rule)}")
     if rule.unit:
         page.wrapped(f"measured in {rule.unit}" + ("; a baseline holds it to its number" if rule.ratchet else ""))
-    page.line()
-    page.line("To suppress a finding", "head")
+    page.head("To suppress a finding")
     for line in suppression(rule.id).splitlines():
         page.lines.append(f"    {page.exact(line)}")
     if rule.facts:
-        page.line()
-        page.line("Facts", "head")
+        page.head("Facts")
         for fact in rule.facts:
             _fact(page, fact)
     if rule.links:
-        page.line()
-        page.line("Links", "head")
+        page.head("Links")
         for link in rule.links:
             page.wrapped(link.title)
             if link.url:

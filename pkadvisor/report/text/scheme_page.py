@@ -37,7 +37,7 @@ def write_scheme(page: Page, document: ExplanationScheme) -> None:
             page.record("chosen", f"for {_together(document.together)}", PAD)
     else:
         page.record("alone", "no other scheme was ranked", PAD)
-    page.record("score", amount(document.score), PAD)
+    page.record("score", f"{amount(document.score)} of 100 (useful reads x room for growth)", PAD)
     page.record("holds", "every constraint" if document.feasible else "not every constraint", PAD)
     page.line()
     _goals(page, document)
@@ -166,20 +166,16 @@ def _terms(page: Page, document: ExplanationScheme) -> None:
     page.line()
 
 
+def write_broken(page: Page, scheme: ExplanationScheme | AnalysisScheme) -> None:
+    """What a scheme breaks today, and after the assumed growth."""
+    for title, assumed, style in (("Broken constraints", False, "bad"), ("After the assumed growth", True, "warn")):
+        page.listed(title, [v.message for v in scheme.violations if v.assumed_growth is assumed], style)
+
+
 def write_findings(page: Page, document: ExplanationScheme | AnalysisScheme) -> None:
     """What a scheme breaks, and what its owner should know."""
-    for title, assumed, style in (("Broken constraints", False, "bad"), ("After the assumed growth", True, "warn")):
-        broken = [v.message for v in document.violations if v.assumed_growth is assumed]
-        if broken:
-            page.line(title, "head")
-            for message in broken:
-                page.wrapped(message, "  - ", "    ", style)
-            page.line()
-    if document.remarks:
-        page.line("Notes", "head")
-        for remark in document.remarks:
-            page.wrapped(remark.message, "  - ", "    ")
-        page.line()
+    write_broken(page, document)
+    page.listed("Notes", [remark.message for remark in document.remarks])
 
 
 def write_grounds(

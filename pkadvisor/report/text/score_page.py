@@ -71,8 +71,7 @@ def _details(page: Page, table: ScoreTable, card: ScoreScheme) -> None:
     served = "all" if parts.reach >= 1 else percent(parts.reach)
     product = f"100 × {parts.useful:.3g} × {parts.reach:.3g} = {amount(scheme.score)}"
     page.wrapped(f"{product}: the share of useful reads times the share of the growth that the keys serve ({served})")
-    page.line()
-    page.line("Queries and writes", "head")
+    page.head("Queries and writes")
     for cost in by_load(scheme):
         read, written = amount(cost.entities_read), amount(cost.entities_written)
         access = cost.access or "one entity by its key"
@@ -84,8 +83,7 @@ def _details(page: Page, table: ScoreTable, card: ScoreScheme) -> None:
         many = amount(cost.requests)
         text = f"{access}{via}: {counts}, in {many} request{'' if many == '1' else 's'}"
         page.wrapped(f"{cost.name}  {rate(cost.rate_per_s)}  {text}", "  ", "    ")
-    page.line()
-    page.line("Terms", "head")
+    page.head("Terms")
     for entry in scheme.terms:
         page.record(entry.name, f"{amount(entry.value)} {entry.unit} ({entry.basis})", 26)
     page.line()

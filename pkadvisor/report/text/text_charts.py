@@ -7,12 +7,12 @@ block has an ASCII form. Labels stand beside them in full.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from pkadvisor.documents.analysis_table import AnalysisHeatMap, AnalysisRow
 from pkadvisor.numbers import amount, lasting, percent, plural, ratio
 from pkadvisor.report.text.page import Page
+from pkadvisor.values import dataclass
 
 BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
 SHADES, ASCII_SHADES = " ░▒▓█25XC", " .+#@25XC"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from pkadvisor.observe.minutes import DAY
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.views.expressions import FactType, Value
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

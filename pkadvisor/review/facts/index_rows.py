@@ -20,7 +20,7 @@ from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import partitions_most
 from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.names import counter_of, unique
+from pkadvisor.review.views.names import counter_of, numbered, stands_for_entity, unique
 from pkadvisor.review.views.order import row_if_sorted
 from pkadvisor.review.views.subjects import KeyString, Scope, Subject
 from pkadvisor.review.views.views import TableView
@@ -159,10 +159,11 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
 
 def read_over(subject: Subject) -> tuple[str, ...]:
     """Queries that read several rows of it: they fix the beginning of its key, and leave open what is not unique by
-    its name. They go through it, or ask for what it has and the entity's key lacks."""
+    its name, neither as the entity itself (``desk`` of Desks) nor as a number (``seat_no``). They go through it, or ask
+    for what it has and the entity's key lacks."""
     row, view = subject.item, subject.view
     names, fixed_first = {*row.key.properties}, {*part_properties(row.key.partition)}
-    scheme = view.scheme
+    scheme, entity = view.scheme, view.section.kind or view.section.table
     out = []
     for query in view.workload.classes if scheme is not None else ():
         if query.operation is not Operation.QUERY or query.filter is None or query.top == 1:
@@ -170,7 +171,11 @@ def read_over(subject: Subject) -> tuple[str, ...]:
         wanted, plan = conditions(query.filter), view.plan_of(query)
         equal, ordered = {*wanted.equal}, {o.property for o in query.order_by}
         left = names - equal
-        if not left or not fixed_first <= equal or any(unique(name) for name in left):
+        if (
+            not left
+            or not fixed_first <= equal
+            or any(unique(n) or numbered(n, entity) or stands_for_entity(n, entity) for n in left)
+        ):
             continue
         assert scheme is not None
         own = ((equal | {*wanted.ranges} | ordered) & names) - {*scheme.main.properties}

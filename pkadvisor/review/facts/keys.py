@@ -15,7 +15,7 @@ from pkadvisor.review.facts.parts import stands_alone
 from pkadvisor.review.facts.sizes import declared_sizes
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
-from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most
+from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most, tells_date
 from pkadvisor.review.views.names import machine, moment_of_arrival, period
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
@@ -247,9 +247,11 @@ def _shared_per_day(subject: Subject, groups: float, rate: float) -> float:
 
 
 def _without_date(subject: Subject) -> bool:
-    """Whether all that a key holds of its time is the time of the day."""
-    times = [part for part in variable_parts(whole_key(subject)) if _written_time(part, subject.view)]
-    return bool(times) and all(part.rises_within for part in times)
+    """Whether all that a key holds of its time is the time of the day, and no text beside it is a date."""
+    parts, view = [*variable_parts(whole_key(subject))], subject.view
+    times = [part for part in parts if _written_time(part, view)]
+    dated = any(tells_date(name, view) for part in parts if part.injective for name in part.properties)
+    return bool(times) and not dated and all(part.rises_within for part in times)
 
 
 def collisions_spread(subject: Subject) -> float | None:

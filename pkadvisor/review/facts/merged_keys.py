@@ -6,6 +6,7 @@ from itertools import groupby
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss, merged_by_touching
+from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import EdmType, Part
 from pkadvisor.design.rows.instants import SLOT_S
@@ -14,7 +15,7 @@ from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.facts.keys import is_arrival, is_index_row, is_partition, variable_parts, whole_key
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.names import moment, period, year
+from pkadvisor.review.views.names import moment, period, unique, year
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
 
@@ -124,6 +125,20 @@ def merging_example(subject: Subject) -> str | None:
     return None if merged is None else f"'{merged[1].one[0]}' and '{merged[1].other[0]}' are both '{merged[1].text}'"
 
 
+def merging_more(subject: Subject) -> str | None:
+    """That property where more of it may help: several entities have one time, however fine."""
+    name = merging(subject)
+    return name if name and subject.view.types.get(name) is not EdmType.DATETIME else None
+
+
+def folded(subject: Subject) -> str:
+    """The property that alone makes the main RowKey, by texts without their case, or empty: none that people type."""
+    row = () if is_partition(subject) or is_index_row(subject) else variable(whole_key(subject).row)
+    if any(not part.folds_case for part in row):
+        return ""
+    return next((name for part in row for name in part.properties if not unique(name)), "")
+
+
 def _merged(subject: Subject) -> tuple[str, Merged] | None:
     return merged_by_loss(whole_key(subject), subject.view.types)
 
@@ -135,5 +150,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("key.touching_example", T, "", touching_example),
     sure("key.tilde_between", B, "", tilde_between),
     sure("key.merging", T, "", merging, Basis.DECLARED),
+    Fact("key.merging_more", T, "", merging_more, Basis.DECLARED),
+    sure("key.folded", T, "", folded, Basis.DECLARED),
     Fact("key.merging_example", T, "", merging_example, about="Two of its values with one key."),
 )

@@ -22,6 +22,7 @@ from pkadvisor.review.facts.query_requests import (
     fan_out_of,
     filter_comparisons,
     goes_back,
+    of_whole_periods,
     pages,
     pages_in_turn,
     partitions_chosen,
@@ -398,6 +399,13 @@ FACTS: tuple[Fact, ...] = (
         "query.period_requests", N, "requests", period_requests, about="The most requests for the periods in its key."
     ),
     Fact("query.by_period", B, "", by_period, about="Whether it asks each period of a PartitionKey apart."),
+    Fact(
+        "query.of_whole_periods",
+        B,
+        "",
+        of_whole_periods,
+        about="Whether its partitions hold a period of all entities each: the PartitionKey is made of time alone.",
+    ),
     Fact("query.goes_back", B, "", goes_back, about="Whether it asks period after period, the newest first."),
     Fact(
         "query.back_unit", T, "", back_unit, about="The day or shorter period that it can only go back by, one by one."

@@ -120,6 +120,15 @@ def period_requests(subject: Subject) -> float | None:
     return periods_asked.requests_for_periods(subject.view, subject.item)
 
 
+def of_whole_periods(subject: Subject) -> bool:
+    """Whether a partition that it asks for holds a period of all entities: the PartitionKey is made of time alone."""
+    plan, scheme = subject.view.plan_of(subject.item), subject.view.scheme
+    if plan is None or scheme is None or plan.via:
+        return False
+    parts = variable(scheme.main.partition)
+    return bool(parts) and all(part.period is not None for part in parts)
+
+
 def by_period(subject: Subject) -> bool | None:
     """Whether it asks each period of a PartitionKey apart."""
     plan = subject.view.plan_of(subject.item)

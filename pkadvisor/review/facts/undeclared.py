@@ -48,6 +48,11 @@ def even_heaviest(subject: Subject) -> str | None:
     return partition_reads.even_heaviest(subject.view)
 
 
+def even_rows(subject: Subject) -> str | None:
+    """The PartitionKey of the index rows that take it."""
+    return partition_reads.even_rows(subject.view)
+
+
 def unsized_often(subject: Subject) -> str | None:
     """The same in words: at least or up to so many times a second."""
     if (unsized := _unsized(subject)) is None:
@@ -71,6 +76,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("table.drawn_partition_most_share", _NUMBER, _SHARE, drawn_most_share, Basis.DERIVED),
     Fact("table.even_partition_share", _NUMBER, _SHARE, even_share, Basis.DERIVED),
     Fact("table.even_heaviest", _TEXT, "", even_heaviest, Basis.DERIVED),
+    Fact("table.even_rows", _TEXT, "", even_rows, Basis.DERIVED),
     Fact("table.unsized_query", _TEXT, "", unsized_query),
     Fact("table.unsized_requests_per_s", _NUMBER, "requests/s", unsized_per_s),
     Fact("table.unsized_often", _TEXT, "", unsized_often),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pkadvisor.errors import InputError
@@ -20,6 +20,7 @@ from pkadvisor.review.rules.builtin import NEVER_SUPPRESSED, STALE, builtin_find
 from pkadvisor.review.rules.evaluate import Evaluation
 from pkadvisor.review.rules.rule import Rule
 from pkadvisor.review.views.findings import Finding, Severity, Status
+from pkadvisor.values import dataclass
 
 DOCUMENT = "pkadvisor baseline"
 SCHEMA_VERSION = "1.0"

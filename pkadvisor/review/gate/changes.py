@@ -36,7 +36,7 @@ are null where they cannot be known; ``change`` is after - before. All metrics o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -48,6 +48,7 @@ from pkadvisor.review.views.findings import Finding, Status
 from pkadvisor.review.views.key_loads import entities_of
 from pkadvisor.review.views.reads import QueryRead, direction, queries_of, read_before, read_of, read_under
 from pkadvisor.review.views.views import DesignView, TableView
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.review.rules.evaluate import Evaluation

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +21,7 @@ from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, KeyString, Scope
 from pkadvisor.review.views.views import DesignView, TableView
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 PADDING, SEPARATOR, SUPPRESSION = "PK303", "PK304", "PK902"
 FIXABLE = (PADDING, SEPARATOR, SUPPRESSION)

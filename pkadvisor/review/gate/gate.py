@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pkadvisor.review.views.findings import Finding, Severity, Status
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pkadvisor.errors import AdvisorError
 from pkadvisor.review.gate.changes import DesignComparison
 from pkadvisor.review.rules.evaluate import Evaluation
 from pkadvisor.review.views.views import DesignView
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 
@@ -22,6 +22,7 @@ from pkadvisor.review.rules.evaluate import Evaluation
 from pkadvisor.review.rules.rule import Rule
 from pkadvisor.review.views.findings import FilePlace, Finding, Suppression
 from pkadvisor.review.views.views import DesignView
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
@@ -24,6 +24,7 @@ from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope, Subject, hole_of
 from pkadvisor.review.views.views import DesignView, TableView
 from pkadvisor.review.views.wording import agreed
+from pkadvisor.values import dataclass
 
 IN_THE_SAMPLE = " (unique among {})"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +21,7 @@ from pkadvisor.review.views.findings import Severity
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.toml_file import TomlFile
 from pkadvisor.toml_places import TomlPath
+from pkadvisor.values import dataclass
 
 
 class Need(StrEnum):

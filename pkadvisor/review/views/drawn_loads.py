@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import part_properties
-from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass
 from pkadvisor.review.views.key_loads import (
     INSERTS,
@@ -27,6 +26,7 @@ from pkadvisor.review.views.key_loads import (
 )
 from pkadvisor.review.views.names import counter_of, unique
 from pkadvisor.review.views.views import TableView
+from pkadvisor.values import dataclass
 
 TERMS = 10_000
 """Terms of a sum over ranks that are added one by one; the rest is bounded by an integral."""
@@ -134,7 +134,7 @@ def _of_inserts(view: TableView) -> MissingFact | None:
 
 
 def in_one_partition(view: TableView) -> Sequence[QueryClass]:
-    """Classes of which each request goes to one partition of the main key."""
+    """Classes of which each request goes to one partition of the main key, to its entities or to index rows in it."""
     if view.scheme is None or not partition_names(view):
         return ()
     queries = []
@@ -142,11 +142,23 @@ def in_one_partition(view: TableView) -> Sequence[QueryClass]:
         if query.operation in (Operation.INSERT, Operation.UPSERT):
             continue
         plan = view.plan_of(query)
-        if plan is None or plan.access not in ONE_PARTITION or plan.via or plan.buckets > 1 or plan.choices:
+        if (
+            plan is None
+            or plan.access not in ONE_PARTITION
+            or not beside_main(plan, view)
+            or plan.buckets > 1
+            or plan.choices
+        ):
             continue
         if plan.periods is None:
             queries.append(query)
     return queries
+
+
+def beside_main(plan: AccessPlan, view: TableView) -> bool:
+    """Whether a plan reads entities, or index rows that lie in the partitions of their entities."""
+    scheme = view.scheme
+    return scheme is not None and [*scheme.each_key()][plan.via][0].partition == scheme.main.partition
 
 
 def partition_names(view: TableView) -> set[str]:

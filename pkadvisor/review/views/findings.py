@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pkadvisor.observe.workload import Basis
+from pkadvisor.values import dataclass
 
 
 class Severity(StrEnum):

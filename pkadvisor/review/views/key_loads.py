@@ -21,12 +21,14 @@ from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import rows_beside, rows_written
 from pkadvisor.observe.design_file.declaration import ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP
 from pkadvisor.observe.workload import GrowthOf, Operation, QueryClass, Rate
-from pkadvisor.review.views.names import counter_of, stands_for_entity
+from pkadvisor.review.views.names import counter_of, period, stands_for_entity, words
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.review.views.views import TableView
 
+_DATES = {"year": (4, 1), "month": (6, 12), "week": (6, 53), "day": (8, 31), "hour": (10, 24)}
+"""Characters that a text of such a period of time has at the least, and how many there are in the one above it."""
 INSERTS = (Operation.INSERT, Operation.UPSERT)
 _CYCLES = ("mm", "ss")
 """Time tokens that come round within the hour: a key that begins with one spreads its writes."""
@@ -63,7 +65,18 @@ def follows_clock(part: Part, view: TableView) -> bool:
         return follows_clock(part.beginning, view)
     if part.text_source is not None or part.several is not None or part.atom != ("p", *part.properties):
         return False
-    return arrives(part.properties[0], view)
+    return arrives(part.properties[0], view) or tells_date(part.properties[0], view)
+
+
+def tells_date(name: str, view: TableView) -> bool:
+    """Whether a String holds the date, or the year, month, week or hour, in which an entity comes: by its name, which
+    is that of the period alone (``day``, no ``stay_day``), by a declared size that a date has (``20260304``), and by
+    more declared values than there are days of the week or of a month."""
+    own = view.section.own_declaration
+    size, cycle = _DATES.get(period(name), (math.inf, math.inf)) if len(words(name)) == 1 else (math.inf, math.inf)
+    if view.types.get(name) is not EdmType.STRING or own is None or dict(own.sizes).get(name, 0) < size:
+        return False
+    return distinct_of(view).get(name, math.inf) > cycle
 
 
 def arrives(name: str, view: TableView) -> bool:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.observe.workload import DrawBy, Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
-from pkadvisor.review.views.drawn_loads import asked_share, drawn_to_one, in_one_partition, partition_names, ranked_by
+from pkadvisor.review.views.drawn_loads import (
+    asked_share,
+    beside_main,
+    drawn_to_one,
+    in_one_partition,
+    partition_names,
+    ranked_by,
+)
 from pkadvisor.review.views.key_loads import (
     INSERTS,
     arrives,
@@ -32,6 +39,7 @@ from pkadvisor.review.views.key_loads import (
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.periods import span_s
 from pkadvisor.review.views.views import TableView
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +73,46 @@ def even_heaviest(view: TableView) -> str | None:
     return next((name for name, load in loads.items() if 2 * load > sum(loads.values())), None)
 
 
+def even_rows(view: TableView) -> str | None:
+    """The PartitionKey of the index rows that take that load; None where the entities take it."""
+    row = _even(view)[0]
+    return None if not row or view.scheme is None else format_template([*view.scheme.each_key()][row][0].partition)
+
+
 def _even_loads(view: TableView) -> Mapping[str, float]:
-    """Entities a second at the peak of each class in one partition, where all are spread evenly."""
+    return _even(view)[1]
+
+
+def _even(view: TableView) -> tuple[int, Mapping[str, float]]:
+    """(the number of the index row, 0 for the entities, entities a second at the peak of each class in one of its
+    partitions), where all are spread evenly; of those that lie in partitions of their own, the most loaded."""
     if view.scheme is None or view.has_data:
+        return 0, {}
+    loads = [_main_loads(view), *(_row_loads(view, row) for row in range(1, view.scheme.rows_per_entity))]
+    return max(enumerate(loads), key=lambda each: at_peak(view, each[1]) if each[1] else 0.0)
+
+
+def _row_loads(view: TableView, row: int) -> Mapping[str, float]:
+    """Entities a second at the peak that classes read in one partition of an index row that has its own partitions."""
+    assert view.scheme is not None
+    parts = [*view.scheme.each_key()][row][0].partition
+    count, size = partitions_most(parts, view), _mean_size(view, row)
+    if parts == view.scheme.main.partition or count is None or size is None or any(p.several for p in parts):
         return {}
+    plans = {q: p for q in rated(view) if q.operation is Operation.QUERY and (p := view.plan_of(q)) is not None}
+    loads = {}
+    for query, plan in plans.items():
+        one = plan.via == row and plan.access is Access.PARTITION_SCAN and plan.buckets == 1
+        if one and not plan.choices and plan.periods is None:
+            first = plan.top if plan.top is not None and plan.order_served and not plan.unserved else None
+            read = float(first) if first is not None else size if reads_all(plan) else 1.0
+            loads[query.name] = query.rate.sustained_per_s * min(max(1.0, size), read) / count
+    return loads
+
+
+def _main_loads(view: TableView) -> Mapping[str, float]:
+    """Entities a second at the peak of each class in one partition of the entities, where all are spread evenly."""
+    assert view.scheme is not None
     count, size = partitions_most(view.scheme.main.partition, view), _mean_size(view)
     loads = {}
     if count is not None and count > 1 and size is not None:
@@ -84,7 +128,9 @@ def _partitions_asked(view: TableView) -> Mapping[QueryClass, int]:
     """Classes of which each request goes to some partitions of the main key, and to how many: one for each bucket."""
     one = dict.fromkeys(in_one_partition(view), 1)
     plans = {q: p for q in rated(view) if q.operation is Operation.QUERY and (p := view.plan_of(q)) is not None}
-    scans = {q: p for q, p in plans.items() if p.access is Access.PARTITION_SCAN and p.buckets > 1 and not p.via}
+    scans = {
+        q: p for q, p in plans.items() if p.access is Access.PARTITION_SCAN and p.buckets > 1 and beside_main(p, view)
+    }
     return one | {q: p.buckets for q, p in scans.items() if not p.choices and p.periods is None}
 
 
@@ -204,13 +250,14 @@ def mean_scanned(query: QueryClass, view: TableView) -> float | None:
         return None
     if plan.access is Access.ROW_RANGE:
         return _range_size(plan, view)
-    size = _mean_size(view) if plan.access is Access.PARTITION_SCAN and _whole(query, view) else None
+    whole = plan.access is Access.PARTITION_SCAN and reads_all(plan)
+    size = _mean_size(view, plan.via) if whole and not plan.pointer else None
     return None if size is None else size * plan.buckets
 
 
 def _whole(query: QueryClass, view: TableView) -> bool:
     plan = view.plan_of(query)
-    return plan is not None and not plan.via and plan.access is not Access.ROW_RANGE and reads_all(plan)
+    return plan is not None and beside_main(plan, view) and plan.access is not Access.ROW_RANGE and reads_all(plan)
 
 
 def _share(query: QueryClass, view: TableView) -> float:
@@ -262,8 +309,8 @@ def _range_size(plan: AccessPlan, view: TableView) -> float | None:
     return total / math.prod(known[name] for name in fixed)
 
 
-def _mean_size(view: TableView) -> float | None:
-    """Entities of a partition, by the declared entities and values."""
-    count = partitions_most(view.scheme.main.partition, view) if view.scheme is not None else None
+def _mean_size(view: TableView, row: int = 0) -> float | None:
+    """Entities of a partition of the main key or of an index row, by the declared entities and values."""
+    count = partitions_most([*view.scheme.each_key()][row][0].partition, view) if view.scheme is not None else None
     total = declared_entities(view)
     return None if total is None or count is None else total / count

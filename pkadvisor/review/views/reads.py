@@ -7,7 +7,6 @@ it answers, and a row range in each of an unknown number of periods is not bette
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
@@ -18,6 +17,7 @@ from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.periods import periods_within
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Parameter
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import ClassCost

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import format_template
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import KeyScheme

@@ -14,7 +14,6 @@ A rule names one of these scopes; it sees the facts of its subject and of everyt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.review.views.holes import HOLES
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.review.views.views import DesignView, TableView

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from pkadvisor.documents.part import number
@@ -49,6 +49,7 @@ from pkadvisor.stress.load.load import Load
 from pkadvisor.stress.placement.run_result import RunResult
 from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.requests.script_table import keeping
+from pkadvisor.values import dataclass
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The highest load that still meets the goals, and what binds above it.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from pkadvisor.design.choice.list_classes import without_list_rows, without_values_asked
+from pkadvisor.design.choice.asked_texts import without_list_rows, without_values_asked
 from pkadvisor.design.choice.prepared import prepared
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, table_name
-from pkadvisor.design.choice.several_kinds.judge_tables import Judgement, judge_tables
+from pkadvisor.design.choice.several_kinds.judge_kinds import Judgement, judge_tables
 from pkadvisor.design.cost.budgets import parse_budgets
 from pkadvisor.design.keys.candidate_file import Candidate, KeyTemplates
 from pkadvisor.design.keys.scheme import KeyScheme
@@ -23,6 +23,7 @@ from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress
 from pkadvisor.report.documents.stored import load_stored
 from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.values import dataclass
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The schemes of a result that was written before, for data that must be the same.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from msgspec import structs
 
@@ -33,6 +33,7 @@ from pkadvisor.stress.requests.flat_scripts import shared_stages
 from pkadvisor.stress.requests.retry import policy_of
 from pkadvisor.stress.requests.scripts import SEVERAL, Script, Scripts
 from pkadvisor.stress.simulate.fluid import run_fluid
+from pkadvisor.values import dataclass
 
 HOTTEST = "hottest"
 """In place of a key: the PartitionKey with the most load."""

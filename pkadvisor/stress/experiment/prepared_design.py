@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pkadvisor.design.cost.shared_key_findings import shared_key_notes
@@ -29,6 +29,7 @@ from pkadvisor.stress.requests.rows import entities_of
 from pkadvisor.stress.requests.script_table import script_tables
 from pkadvisor.stress.requests.scripts import Scripts
 from pkadvisor.stress.simulate.warm import counted_load, warm_map
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from pkadvisor.design.load import breaks
@@ -40,6 +40,7 @@ from pkadvisor.stress.requests.retry import Backoff, RetryPolicy, policy_of
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts
 from pkadvisor.stress.simulate.measures import nominal_ns, offered_milli
 from pkadvisor.stress.simulate.warm import counted_load
+from pkadvisor.values import dataclass
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What the proof of a break factor sends: the requests that load the resource, at their rates of its worst minute.

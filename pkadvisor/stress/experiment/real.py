@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from pkadvisor.documents.part import number
@@ -45,6 +44,7 @@ from pkadvisor.stress.store.own_table import AROUND, OwnTable, groups_of, left_b
 from pkadvisor.stress.store.real_driver import RealRun, run_real
 from pkadvisor.table.accounting import entity_bytes
 from pkadvisor.table.store import Entity, InsertOrReplace
+from pkadvisor.values import dataclass
 
 TEN_THOUSAND = 10_000
 

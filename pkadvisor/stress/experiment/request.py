@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.engine.capacity.capacity import Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
@@ -13,6 +12,7 @@ from pkadvisor.observe.profile.profile_file import is_document
 from pkadvisor.rest.target import Target
 from pkadvisor.stress.load.faults import ServerDown
 from pkadvisor.stress.requests.retry import Backoff, policy_of
+from pkadvisor.values import dataclass
 
 DURATION_S = 600.0
 """How long a run lasts in its own time where its figures do not say (``run_duration.py``): a table that was one range

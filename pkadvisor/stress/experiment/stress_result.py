@@ -33,7 +33,7 @@ from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.lazy import np
 from pkadvisor.limits import Limits
-from pkadvisor.report.documents.heat import pattern_json
+from pkadvisor.report.documents.evidence import pattern_json
 from pkadvisor.report.documents.values import Shown, figures
 from pkadvisor.stress.placement.run_result import ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.requests.scripts import KeySpace

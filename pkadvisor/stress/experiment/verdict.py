@@ -28,7 +28,7 @@ STYLES = {Level.BEARS: "good", Level.BURSTS: "warn", Level.UNTESTED: "warn", Lev
 
 
 def verdict_of(designs: list[StressDesign], goals: list[StressTableGoal]) -> StressVerdict:
-    """A sentence for each design, then keys that serve less and a model that was wrong, then the rest.
+    """A sentence for each design, then keys that serve less and predictions that failed, then the rest.
 
     ``style``: good where the proposed design bears the load and its goals, warn where only with bursts, or where a
     prediction of it did not hold.
@@ -53,7 +53,7 @@ def verdict_of(designs: list[StressDesign], goals: list[StressTableGoal]) -> Str
     failed = failed_predictions(proposed.prediction)
     if failed:
         more = f"; {len(failed) - 1} more" if failed[1:] else ""
-        sentences.append(f"the model was wrong about {proposed.label}: {failed[0]}{more}")
+        sentences.append(f"analyze predicts otherwise for {proposed.label}: {failed[0]}{more}")
     missed = [g for g in goals for mark in g.designs if mark.label == proposed.label and not mark.met]
     if missed:
         more = f" and {plural(len(missed) - 1, 'more goal')}" if missed[1:] else ""
@@ -177,7 +177,8 @@ def _sentence(design: StressDesign, level: Level, new: Level, slow: list[StressT
         if hot:
             text += f"; with retries the hottest partition, {hot.partition_key}, is at {ratio(hot.times_target)}"
             text += " its target"
-    if cold is not warm and new is Level.FAILS and level is not Level.FAILS:
+    in_use = label.startswith("current")  # no new table of these keys comes
+    if cold is not warm and new is Level.FAILS and level is not Level.FAILS and not in_use:
         text += f"; as a new table it loses {percent(cold.lost_share)} of the requests{_quiet_from(cold)}"
     return text
 

@@ -17,13 +17,13 @@ import sys
 import tempfile
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import IO
 
 from pkadvisor.limits import Limits
 from pkadvisor.stress.experiment.design_run import FinishedDesign, design_alone
 from pkadvisor.stress.experiment.designs import DesignedTable
 from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.values import dataclass
 
 ROWS_LEAST = 1_000
 """A table of fewer rows is run sooner than a process starts."""

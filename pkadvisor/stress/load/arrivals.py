@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Final, Protocol
 
 from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.values import dataclass
 
 SECOND_NS: Final = 1_000_000_000
 _CELL_POINTS = 512

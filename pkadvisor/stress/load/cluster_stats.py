@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
+from pkadvisor.values import dataclass
 
 CITATION: Final = "Yang, Yue, Rashmi, OSDI 2020 (twitter/cache-trace, CC BY 4.0)"
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.stress.load.load import Batch, merged
+from pkadvisor.values import dataclass
 
 SECOND_NS = 1_000_000_000
 GOLDEN = (math.sqrt(5) - 1) / 2

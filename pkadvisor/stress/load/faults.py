@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.units import UnitError, parse_duration
+from pkadvisor.values import dataclass
 
 SECOND_NS = 1_000_000_000
 _SHAPE = re.compile(r"([a-z-]+)(?::([^@:]+))?@([^+]+)(?:\+(.+))?")

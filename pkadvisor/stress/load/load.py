@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from pkadvisor.design.load.estimates import Bench
@@ -17,6 +16,7 @@ from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.stress.load.arrivals import POISSON, SECOND_NS, Picker, Process, Steps, moments, stream
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 from pkadvisor.stress.load.shapes import growth_factor, rates
+from pkadvisor.values import dataclass
 
 Arrivals = Iterator[tuple[Ints, Ints]]
 

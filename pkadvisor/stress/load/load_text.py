@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file.units import UnitError, parse_duration
 from pkadvisor.stress.load.arrivals import POISSON, SECOND_NS, Constant, Hyper, OnOff, Poisson, Process, Steps
 from pkadvisor.stress.load.cluster_stats import cluster_named
+from pkadvisor.values import dataclass
 
 BASES: Final = {
     "peak": "the worst minute: each class at its rate in it",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pkadvisor.design.load.estimates import Bench
@@ -18,6 +17,7 @@ from pkadvisor.stress.load.arrivals import SECOND_NS, Picker, Steps, stream
 from pkadvisor.stress.load.cluster_stats import CITATION, cluster_named
 from pkadvisor.stress.load.load import Batch, ClassLoad, WorkloadLoad, merged
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
+from pkadvisor.values import dataclass
 
 Arrivals = Iterator[tuple[Ints, Ints]]
 

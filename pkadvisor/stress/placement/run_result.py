@@ -5,10 +5,11 @@ All values are integers or arrays of them, so that two ways to run one load can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.lazy import Ints
+from pkadvisor.values import dataclass
 
 WINDOW_NS = 1_000_000_000
 """Timelines have a value for each second of the run."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.lazy import Ints
 from pkadvisor.stress.placement.run_result import MapEvent
+from pkadvisor.values import dataclass
 
 
 class MapRange(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Floats, Ints, np
@@ -18,6 +17,7 @@ from pkadvisor.stress.requests.flat_scripts import (
     in_order,
 )
 from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

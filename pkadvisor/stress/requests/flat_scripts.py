@@ -9,7 +9,6 @@ out of some thousands of stages and not of a million.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Ints, np
 from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.scripts import Script, Scripts, Stage
+from pkadvisor.values import dataclass
 
 KIND, OF_PARTITION, LOW, HIGH, ENTITIES, EXAMINED, BYTES, CONTINUED = range(8)
 """Columns of ``raw``: the fields of a step."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.service_times import Kind
@@ -11,6 +10,7 @@ from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.flat_scripts import HIGH, KIND, LOW, OF_PARTITION, FlatScripts, in_order, offered
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Scripts
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

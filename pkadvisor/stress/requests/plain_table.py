@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pkadvisor.engine.capacity.service_times import Kind
@@ -37,6 +37,7 @@ from pkadvisor.table.store import (
     Update,
     Write,
 )
+from pkadvisor.values import dataclass
 
 ACCOUNT = "a"
 ETAG = 'W/"1"'

@@ -9,7 +9,6 @@ A plan that goes *back* asks for one period after the other until it has found e
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from pkadvisor.design.keys.conditions import Conditions
@@ -19,6 +18,7 @@ from pkadvisor.design.plan.requests import TARGET_KEYS, Request, ReturnedRow, ad
 from pkadvisor.stress.requests.rows import Properties
 from pkadvisor.table.edm import EdmType, TypedValue
 from pkadvisor.table.store import Entity, EntityKey, Get, Operation, Outcome, Query
+from pkadvisor.values import dataclass
 
 PAGE_ENTITIES = 1000
 """``$top`` is at most this (Query timeout and pagination)."""

@@ -10,7 +10,7 @@ one request and what several.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.stress.requests.rows import Placed, Properties, as_stored, is_written, rows_of
@@ -28,6 +28,7 @@ from pkadvisor.table.store import (
     Update,
     Write,
 )
+from pkadvisor.values import dataclass
 
 GROUP_ENTITIES = 100
 

@@ -12,7 +12,7 @@ The plan is the one that ``estimate`` of ``design/cost/cost.py`` chose, and requ
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from pkadvisor.design.cost.class_cost import falls_together, kept_together, locates
@@ -36,6 +36,7 @@ from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent,
 from pkadvisor.stress.requests.rows import Placed, Properties, rows_of, stored_entities
 from pkadvisor.table.edm import TypedValue
 from pkadvisor.table.store import Entity, EntityKey
+from pkadvisor.values import dataclass
 
 ATTEMPTS_MAX = 16
 """Read-modify-writes that are lost after so many attempts: assumed."""

@@ -23,13 +23,13 @@ the arithmetic is that of 64-bit integers, so an array of delays equals the dela
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.lazy import Ints, np
 from pkadvisor.observe.design_file.units import UnitError, parse_duration
 from pkadvisor.splitmix import mixed, mixed_each
+from pkadvisor.values import dataclass
 
 POLICIES: Final = ("none", "fixed", "exponential", "current", "sdk")
 TRIES_MAX: Final = 20

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, encode
@@ -20,6 +19,7 @@ from pkadvisor.design.rows.values import python_value
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, TICKS_STORED_MIN, EdmType, TypedValue
 from pkadvisor.table.store import Entity, EntityKey, Property
+from pkadvisor.values import dataclass
 
 Properties = Mapping[str, TypedValue]
 """The properties of an entity that are present, by name."""

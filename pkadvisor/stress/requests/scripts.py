@@ -6,13 +6,14 @@ Nothing here knows rows or texts of keys but :class:`KeySpace`, which says which
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import NamedTuple
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Ints
 from pkadvisor.table.edm import utf16_key
+from pkadvisor.values import dataclass
 
 SEVERAL = -1
 """The partition of a page over several PartitionKeys, and of a write whose PartitionKey nobody else ever uses."""

@@ -5,7 +5,7 @@ The cost model knows both: it counts with ``entities_total``, and it counts the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.load.estimates import Bench
@@ -13,6 +13,7 @@ from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, np
 from pkadvisor.stress.requests.programs import Programs
+from pkadvisor.values import dataclass
 
 AS_IT_IS = (1.0, 1.0)
 

@@ -11,7 +11,6 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.splitmix import mixed
@@ -22,6 +21,7 @@ from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.requests.scripts import Scripts
 from pkadvisor.stress.simulate.course import Course, Flight, Traced
 from pkadvisor.stress.simulate.measures import cut_short
+from pkadvisor.values import dataclass
 
 THREADS_PER_VM = 15
 """What the clients of *How to get most out of Windows Azure Tables* (2010) ran on each virtual machine."""

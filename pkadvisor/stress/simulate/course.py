@@ -10,7 +10,6 @@ This is the rule of ``pkadvisor.stress`` word for word, and slow: what is fast i
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from typing import Protocol
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity, Place
@@ -22,6 +21,7 @@ from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.requests.scripts import SEVERAL, Script, Scripts, Step
 from pkadvisor.stress.simulate.measures import ACCOUNT, nominal_ns
 from pkadvisor.stress.simulate.recorder import Recorder
+from pkadvisor.values import dataclass
 
 Attempt = tuple[int, int, int, int, int]
 """Moment in ns, request, stage, step of the request, try: the order in which attempts are judged."""

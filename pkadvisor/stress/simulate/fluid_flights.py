@@ -7,7 +7,6 @@ all of its current stage: each step of it that was not accepted yet and not give
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from pkadvisor.lazy import Bools, Ints
 from pkadvisor.stress.placement.run_result import WINDOW_NS
 from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 from pkadvisor.stress.simulate.fluid_table import FluidTable
+from pkadvisor.values import dataclass
 
 REQUEST, SCRIPT, STAGE, SENT, READY, ANSWER, LATENCY, LOST = range(8)
 """Of a flight: when its stage was sent first; over its accepted steps the latest (moment + nominal time) and the

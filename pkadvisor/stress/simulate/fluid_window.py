@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from pkadvisor.engine.capacity.buckets import UNITS
 from pkadvisor.lazy import Bools, Ints
 from pkadvisor.stress.simulate.fluid_state import State
 from pkadvisor.stress.simulate.fluid_table import FluidTable
+from pkadvisor.values import dataclass
 
 SAFE = 1 << 61
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator as ops
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,6 +16,7 @@ from sortedcontainers import SortedKeyList
 from pkadvisor.table.edm import KEYS, EdmType, TypedValue, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, conjuncts, parse_filter, properties
 from pkadvisor.table.store import Entity, EntityKey, Property, Write
+from pkadvisor.values import dataclass
 
 Properties: TypeAlias = Mapping[str, Property]
 Place: TypeAlias = tuple[bytes, bytes]

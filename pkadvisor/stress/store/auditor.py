@@ -11,7 +11,7 @@ was there, unchanged, from the first page to the last.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from pkadvisor.stress.store.audited_rows import (
@@ -43,6 +43,7 @@ from pkadvisor.table.store import (
     Update,
     Write,
 )
+from pkadvisor.values import dataclass
 
 VIOLATIONS_KEPT = 20
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from pkadvisor.engine.capacity.buckets import MILLI
@@ -28,6 +27,7 @@ from pkadvisor.stress.store.real_driver import Attempt, RealRun
 from pkadvisor.table.edm import KEYS
 from pkadvisor.table.odata import Comparison, conjuncts, parse_filter
 from pkadvisor.table.store import Get, Group, Query
+from pkadvisor.values import dataclass
 
 NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
 QUANTILES_LEAST = 100

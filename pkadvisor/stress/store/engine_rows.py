@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Bools, Ints, np
@@ -11,6 +10,7 @@ from pkadvisor.stress.load.arrivals import stream
 from pkadvisor.stress.load.load import Batch, Load
 from pkadvisor.stress.requests.scripts import SEVERAL, Script, Scripts
 from pkadvisor.table.store import Entity
+from pkadvisor.values import dataclass
 
 ROWS_MAX = 20_000
 """Rows that are loaded, at most."""

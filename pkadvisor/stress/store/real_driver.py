@@ -14,7 +14,6 @@ import queue
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from time import monotonic_ns
 from typing import NamedTuple
 
@@ -29,6 +28,7 @@ from pkadvisor.stress.simulate.recorder import Recorder
 from pkadvisor.stress.store.auditor import Auditor, AuditTicket
 from pkadvisor.stress.store.store_requests import TURNED_AWAY, Due, Sends, StoreRequests
 from pkadvisor.table.store import Operation, Outcome, TableStore
+from pkadvisor.values import dataclass
 
 SECOND = 1_000_000_000
 LATE_NS = 50_000_000

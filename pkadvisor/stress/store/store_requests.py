@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol
 
 from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.simulate.recorder import Recorder
 from pkadvisor.table.store import Operation, Outcome
+from pkadvisor.values import dataclass
 
 Program = Generator[tuple["Operation", ...], tuple["Outcome", ...], None]
 TURNED_AWAY = (500, 503)

@@ -7,7 +7,7 @@ is told in the result; the others are reviewed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -49,11 +49,19 @@ from pkadvisor.review.rules.selection import chosen, regraded
 from pkadvisor.review.views.findings import Finding, Status
 from pkadvisor.review.views.stressed import Stressed
 from pkadvisor.review.views.views import DesignView
-from pkadvisor.usecases.review.earlier import Earlier, earlier_of, keys_in_use, old_design
-from pkadvisor.usecases.review.elsewhere import moved_here, removed_designs, without_moved
+from pkadvisor.usecases.review.earlier import (
+    Earlier,
+    earlier_of,
+    keys_in_use,
+    moved_here,
+    old_design,
+    removed_designs,
+    without_moved,
+)
 from pkadvisor.usecases.review.opening import budgets_of, open_design, profile_of, tables_elsewhere
 from pkadvisor.usecases.review.request import ReviewRequest
 from pkadvisor.usecases.review.stress_file import check_same, stressed_of
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.documents.review import ReviewDocument

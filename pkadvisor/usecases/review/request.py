@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pkadvisor.review.gate.suppressions import ConfiguredSuppression
 from pkadvisor.review.views.findings import Severity
 from pkadvisor.toml_file import TomlFile
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

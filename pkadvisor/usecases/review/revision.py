@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
 from pkadvisor.files import exists
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     import subprocess

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from pkadvisor.design.choice.asked_texts import with_values_asked
 from pkadvisor.design.choice.index_candidates import index_rows
 from pkadvisor.design.choice.key_building import KeyGround
-from pkadvisor.design.choice.list_classes import with_values_asked
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key

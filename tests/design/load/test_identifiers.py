@@ -10,8 +10,7 @@ from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.identifiers import InUse, identities, in_use, missing_identifiers
-from pkadvisor.design.load.time_collisions import expected_collisions
+from pkadvisor.design.load.identifiers import InUse, expected_collisions, identities, in_use, missing_identifiers
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.engine.partition.latches import KeyLatches
+from pkadvisor.engine.partition.metadata import KeyLatches
 from pkadvisor.engine.worlds.simulator import Simulator
 from tests.tiers import examples
 

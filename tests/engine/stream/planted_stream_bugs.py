@@ -10,8 +10,7 @@ import pytest
 from pkadvisor.engine.stream import manager as manager_module
 from pkadvisor.engine.stream.errors import StreamError
 from pkadvisor.engine.stream.manager import StreamManager
-from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
-from pkadvisor.engine.stream.nodes.extent_sealing import SERVICE
+from pkadvisor.engine.stream.nodes.extent_node import SERVICE, ExtentNode
 from pkadvisor.engine.stream.nodes.record_file import RecordFile
 from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.stream.records import frame

@@ -11,8 +11,7 @@ from pkadvisor.engine.options import MS
 from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
 from pkadvisor.engine.stream.blocks import encode
 from pkadvisor.engine.stream.errors import TooSlow
-from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
-from pkadvisor.engine.stream.nodes.extent_sealing import MAKING_MAX
+from pkadvisor.engine.stream.nodes.extent_node import MAKING_MAX, ExtentNode
 from pkadvisor.engine.stream.nodes.extent_store import file_name
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DiskError, EngineError

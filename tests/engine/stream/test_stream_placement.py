@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from pkadvisor.engine.stream.manager import NodeInfo, place
 from pkadvisor.engine.stream.nodes.extent_store import file_name
-from pkadvisor.engine.stream.placement import NodeInfo, place
 from tests.engine.stream.streams_history import SECOND, Stage, all_of
 from tests.engine.worlds import simulated
 

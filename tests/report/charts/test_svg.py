@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
+from pkadvisor.report.charts.frame import coordinate, element, path
 from pkadvisor.report.charts.stacked_bar import TINT
 from pkadvisor.report.charts.style import (
     BAD,
@@ -23,7 +24,6 @@ from pkadvisor.report.charts.style import (
     PAPER,
     PAPER_DARK,
 )
-from pkadvisor.report.charts.svg import coordinate, element, path
 from tests.report.charts.markup import HOSTILE, keeps_the_rules, parsed
 
 

@@ -13,6 +13,7 @@ from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.documents.notes import MOVES
 from pkadvisor.documents.schema_errors import typed
+from pkadvisor.report.stress_words import scheme_target
 from pkadvisor.report.summary.sentences import cautions
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.verdict_page import sentence_lines, shortened
@@ -114,7 +115,7 @@ def test_what_helps_is_said_where_no_key_does(missed: list[tuple[str, str]], say
 
 
 def test_who_is_throttled_is_named_for_both_keys() -> None:
-    hot = "71.3 % of attempts on '2023 Chicago Marathon__Full', 5 others too"
+    hot = "71.3 % of attempts (model): '2023 Chicago Marathon__Full', 5 more"
 
     def refused_after(table: dict[str, Any]) -> None:
         term(table["recommended"])["value"] = 0.2
@@ -139,10 +140,20 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
     burst = "partition 'x' takes 4,581 entities in its busiest second, 2.29x its target"
     assert throttled_line(refused_for_a_second) == f"{burst}; after: none."
     assert throttled_line(lambda _: None) == f"{hot}; after: none."
-    assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys 20 % of attempts on '")
+    assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys 20 % of attempts (model): '")
     assert throttled_line(over_together) == "range scans, at 5.14x the target; after: none."
     assert throttled_line(refused_by_none) == "nothing at the peak, under either key."
     assert throttled_line(lambda t: t.update(why_not="too few rows", verdict="not_enough")) == ""
+
+
+def test_what_a_log_counts_as_throttled_is_told_in_place_of_what_the_model_says() -> None:
+    found = result("footrace")
+    found["log"] = result("microblog")["log"] | {"throttled": 477, "requests_attempted": 1000}
+    told = "47.7 % of attempts (log); over target: '2023 Chicago Marathon__Full', 5 more; after: none."
+    assert only(found).throttled == told
+    for few in (0, 6):
+        found["log"]["throttled"] = few
+        assert only(found).throttled.startswith("71.3 % of attempts (model): ")
 
 
 def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
@@ -219,16 +230,16 @@ def test_a_flip_names_index_rows_that_differ_and_no_other_keys_that_a_search_at_
 
 def test_the_query_that_loads_the_table_most_is_named_once() -> None:
     found = result("footrace")
-    assert only(found).why == "'by-age' reads 8,121 rows to return 68.1; it is 99 % of the load (rows)."
+    assert only(found).why == "'by-age' reads 8,121 rows to return 68.1; it is 99 % of rows handled."
     found["tables"][0]["ranking_says"] = found["tables"][0]["verdict"] = "keep"
-    assert only(found).why.endswith(" 'by-age' is 99 % of the load (rows).")
+    assert only(found).why.endswith(" 'by-age' is 99 % of rows handled.")
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({}, "high (first in all resamples), if the load is as declared."),
-        ({"share": 0.97}, "high (first in 97 % of the resamples), if the load is as declared."),
+        ({}, "high (first in all random redraws), if the load is as declared."),
+        ({"share": 0.97}, "high (first in 97 % of random redraws), if the load is as declared."),
         ({"basis": "counted"}, "high (every row was counted), if the load is as declared."),
         (
             {"basis": "counted", "sure": False, "note": "counted on this file (9 rows)"},
@@ -240,7 +251,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ),
         (
             {"sure": False, "note": "of this file; 80 % of the draws are assumed", "assumed_share": 0.2},
-            "low (first in all resamples, but 80 % of the draws are assumed).",
+            "low (first in all random redraws, but 80 % of the draws are assumed).",
         ),
         (
             {"share": None, "note": "counted on this file (40,000 rows), but 80 % of the draws are assumed"},
@@ -256,7 +267,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ),
         (
             {"sure": False, "share": 0.6, "rows_needed": 2000, "rows_of": "data"},
-            "low (first in 60 % of the resamples; add 2,000 rows of data).",
+            "low (first in 60 % of random redraws; add 2,000 rows of data).",
         ),
     ],
 )
@@ -311,8 +322,8 @@ def test_what_has_room_is_whole() -> None:
     asked = sentence_lines(page, "Check", "may 'by-age' miss the newest writes? Its row comes later, " + "so " * 30)
     assert shortened(page, asked, 1) == ["  Check may 'by-age' miss the newest writes?"]
     assert shortened(page, lines, 2) == [lines[0], "    " + "word; " * 11 + "word."]
-    unsure = ["  Confidence: low (first in 57.5 % of the resamples; add 595,863 rows of", "    data)."]
-    assert shortened(page, unsure, 1) == ["  Confidence: low (first in 57.5 % of the resamples)."]
+    unsure = ["  Confidence: low (first in 57.5 % of random redraws; add 595,863 rows of", "    data)."]
+    assert shortened(page, unsure, 1) == ["  Confidence: low (first in 57.5 % of random redraws)."]
 
 
 @pytest.mark.parametrize(("share", "asked"), [("90", True), ("40", False)])
@@ -340,3 +351,19 @@ def test_what_only_the_current_keys_hold_is_named(partition: str, row: str, lost
     judged = SimpleNamespace(section=section, advice=SimpleNamespace(current=current))
     said = _in_keys_alone(best, cast(Judged, judged))
     assert said == ([f"only the current keys hold {lost}: store what they tell in properties"] if lost else [])
+
+
+@pytest.mark.parametrize(
+    ("tables", "says"),
+    [
+        ([("Shop", None)], "scheme:1"),
+        ([("Shop", "Orders"), ("Shop", "Lines")], "scheme:Orders:1"),
+        ([("Shop", "My Orders"), ("Shop", "Lines")], "'scheme:My Orders:1'"),
+        ([("Shop", None), ("Depot", None)], "scheme:1 --table Shop"),
+        ([("Shop", "Orders"), ("Shop", "Lines"), ("Depot", None)], "scheme:Orders:1 --table Shop"),
+    ],
+)
+def test_a_scheme_of_several_rankings_is_named_with_its_kind_and_its_table(
+    tables: list[tuple[str, str | None]], says: str
+) -> None:
+    assert scheme_target(1, tables) == says

@@ -111,6 +111,23 @@ def test_the_first_line_is_the_answer() -> None:
     assert "interrupted: the figures cover only the part that was run" in page(found, 120)
 
 
+def test_keys_that_stay_are_no_new_table_and_one_wrong_prediction_is_no_headline() -> None:
+    found = document()
+    found["settings"]["faults"] = []
+    table = found["tables"][0]
+    table["goals"], table["designs"] = [], table["designs"][:1]
+    table["verdict"] |= {"failed_predictions": 1, "bears": True, "level": "bears", "new_table_bears": False}
+    table["designs"][0]["label"] = "current = recommended"
+    assert page(found, 120).splitlines()[0] == "Scores, current = recommended: sustains the load"
+    table["designs"][0]["label"] = "recommended"
+    told = "sustains the load once Azure has split the table; but 1 prediction did not come true"
+    assert page(found, 160).splitlines()[0].startswith(f"Scores, recommended: {told}")
+    table["designs"][0]["label"] = "current = recommended"
+    table["verdict"] |= {"bears": False, "level": "fails"}
+    told = "does not sustain the load; but 1 prediction did not come true"
+    assert page(found, 120).splitlines()[0] == f"Scores, current = recommended: {told}"
+
+
 def test_the_steps_to_deploy_are_those_of_a_new_table_or_of_the_index_rows_that_differ() -> None:
     found = document()
     table = found["tables"][0]
@@ -144,7 +161,7 @@ def test_the_first_screen_has_the_verdict_the_figures_and_one_command_and_the_re
     assert first.splitlines()[0] == whole.splitlines()[0]
     assert len(first.splitlines()) <= FIRST_SCREEN_LINES < len(whole.splitlines())
     for name in (
-        "throttled (503)",
+        "throttled, simulated",
         "lost requests",
         "hottest, simulated",
         "hottest, all served",
@@ -173,7 +190,7 @@ def test_the_last_line_is_the_next_command_as_it_is_typed() -> None:
     assert told.endswith(" --find-limit   # finds the load that recommended serves")
     table["goals"] = []
     table["verdict"] |= {"bears": True, "failed_predictions": 1}
-    assert page(found).splitlines()[-1].endswith(" --details   # shows where the model was wrong")
+    assert page(found).splitlines()[-1].endswith(" --details   # shows where the run differs from the prediction")
     table["verdict"]["failed_predictions"] = 0
     found["inputs"]["design"] = "my design.yaml"
     after = "   # after you write the recommended keys into it"

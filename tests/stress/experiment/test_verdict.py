@@ -172,6 +172,13 @@ def test_each_design_has_its_level_as_a_new_table_too() -> None:
     )
 
 
+def test_nothing_is_said_of_a_new_table_of_the_keys_in_use() -> None:
+    cold = run("cold start", throttled_share=0.5, lost_share=0.3)
+    found = verdict_of([design("current = recommended", run(), cold)], [])
+    assert "new table" not in " ".join(found["sentences"])
+    assert found["new_table_bears"] is False
+
+
 def test_what_was_predicted_wrongly_is_counted_and_said() -> None:
     measures = [{"name": "requests", "agrees": False}, {"name": "entities read", "agrees": True}]
     wrong = {
@@ -182,7 +189,7 @@ def test_what_was_predicted_wrongly_is_counted_and_said() -> None:
     }
     found = verdict_of([design("current", run()), design("recommended", run(), **wrong)], [])
     assert (found["failed_predictions"], found["style"]) == (4, "warn")
-    assert found["sentences"][-1] == "the model was wrong about recommended: operations of list; 3 more"
+    assert found["sentences"][-1] == "analyze predicts otherwise for recommended: operations of list; 3 more"
     assert verdict_of([design("current", run(), **wrong), design("recommended", run())], [])["failed_predictions"] == 0
 
 

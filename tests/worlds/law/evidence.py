@@ -131,7 +131,8 @@ def logged(world: World, random: Random, folder: Path) -> Given | None:
     telling = [a for a in mine.asked if a.operation == "query" and foreign(a, mine.kinds[0])]
     if telling and Random(f"telling {world.seed}").random() < TELLING:
         new = any("id" in foreign(a, mine.kinds[0]) for a in telling)
-        mine = replace(mine, asked=(*telling, *(a for a in mine.asked if a.operation == "insert" and not new)))
+        inserts = () if new else tuple(a for a in mine.asked if a.operation == "insert")
+        mine = replace(mine, asked=(*telling, *inserts), transactions=mine.transactions if inserts else ())
     if len(mine.asked) < 2:
         return None
     layout = lay_out(mine.kinds[0], mine.current)  # type: ignore[arg-type]

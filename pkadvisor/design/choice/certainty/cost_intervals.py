@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pkadvisor.design.cost.cost import Measures, measure
 from pkadvisor.design.cost.resample import BenchDraw, affordable, replicates_of, under_laws
@@ -16,6 +16,7 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.samples.intervals import Interval, largest_partition, spread
 from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Basis, DrawBy
+from pkadvisor.values import dataclass
 
 _HOTTEST = "the hottest partition"
 REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, FIRST_BREAK, STORED, LATENCY = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from pkadvisor.design.choice.choice import BYTES_TOLERANCE
@@ -18,6 +18,7 @@ from pkadvisor.design.cost.cost import compared
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Operation, Rate
+from pkadvisor.values import dataclass
 
 LEVELS = (2.0, 10.0, 100.0, 1000.0)
 """Factors between which a turn is looked for, and their inverses; 1000 is the most that is tried."""

@@ -7,12 +7,13 @@ found here either.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.choice.certainty.flips import again
 from pkadvisor.design.choice.goals import good_enough, ranked
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.observe.workload import Growth, GrowthOf
+from pkadvisor.values import dataclass
 
 FACTORS = (0.5, 2.0)
 VARIED = ("assumed", "derived")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pkadvisor.design.choice.certainty.flips import again, with_rate
 from pkadvisor.design.cost.forecast import load_at
@@ -16,6 +16,7 @@ from pkadvisor.design.load.breaks import earliest
 from pkadvisor.design.load.estimates import Bench, Break, CostEstimate
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, GrowthOf
+from pkadvisor.values import dataclass
 
 LOADS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Today's rates, times."""

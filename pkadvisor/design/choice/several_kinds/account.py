@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.cost.cost import beside
@@ -16,6 +16,7 @@ from pkadvisor.lazy import np
 from pkadvisor.limits import Limits
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Growth, GrowthOf, Rate, Workload
+from pkadvisor.values import dataclass
 
 RUNS = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
 MONTHS_STEP = 1e-3

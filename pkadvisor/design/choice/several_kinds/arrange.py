@@ -15,7 +15,7 @@ from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE, slowest_allowed
 from pkadvisor.design.choice.conflicts import Constraint, broken_by, conflicts_in, constraint_of
 from pkadvisor.design.choice.goals import missing_least
 from pkadvisor.design.choice.several_kinds.account import account_loads
-from pkadvisor.design.choice.several_kinds.in_use import offer_in_use, saved_per_s, stays
+from pkadvisor.design.choice.several_kinds.given_keys import offer_in_use, saved_per_s, stays
 from pkadvisor.design.choice.several_kinds.kinds import (
     Arranged,
     Arrangement,

@@ -8,7 +8,7 @@ prefix of the RowKey. ``arrange`` weighs which transactions are worth that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 
 from pkadvisor.design.choice.conflicts import Constraint, constraint_of
@@ -17,6 +17,7 @@ from pkadvisor.design.keys.transforms import Literal, Part
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
 from pkadvisor.observe.workload import QueryClass, Transaction, Workload
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

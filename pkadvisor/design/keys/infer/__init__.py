@@ -8,7 +8,6 @@ counts as explained where both its keys decode through the template and encode t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
 
@@ -23,6 +22,7 @@ from pkadvisor.design.keys.transforms import Field, Literal
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, TICKS_UNIX_EPOCH, EdmType
+from pkadvisor.values import dataclass
 
 SAMPLE_ROWS: Final = 5_000
 """Distinct keys that a guess looks at; the proof takes all."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from math import log2
 from typing import Final, TypeVar
 
 from pkadvisor.design.keys.infer.shapes import GUID_TEXT, TEXT, Shape, allowed, classify
 from pkadvisor.design.keys.transforms import FORBIDDEN, MISSING, Field
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 _T = TypeVar("_T", bound=Hashable)
 

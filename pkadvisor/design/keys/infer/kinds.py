@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, permutations, takewhile
 from math import log2
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 from pkadvisor.design.keys.infer.cut import FIXED_BITS, Cut, Piece, TokenizedKey, cut
 from pkadvisor.design.keys.transforms import MISSING
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 _MAX_KINDS: Final = 16
 _MAX_DEPTH: Final = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import log2
 from typing import Final
 
@@ -39,6 +39,7 @@ from pkadvisor.design.keys.transforms import (
     unescape,
 )
 from pkadvisor.table.edm import KEYS, TICKS_MAX, EdmType
+from pkadvisor.values import dataclass
 
 _NAME = re.compile(r"[^\W\d](?:[^(){},'\"]*[^(){},'\"\s])?")
 _PROBE: Final = 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -25,6 +24,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.keys.transforms.periods import tokens
 from pkadvisor.table.edm import TICKS_MAX, EdmType
+from pkadvisor.values import dataclass
 
 _UNREAD: Final = object()
 _WHOLE: Final = 9

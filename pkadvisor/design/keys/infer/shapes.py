@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Final
@@ -35,6 +35,7 @@ from pkadvisor.table.edm import (
     EdmType,
     parse_datetime_ticks,
 )
+from pkadvisor.values import dataclass
 
 TOLERANCE: Final = 0.01
 """Share of the rows that may break a pattern without ending it; they are told apart afterwards."""

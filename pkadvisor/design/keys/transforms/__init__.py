@@ -46,7 +46,7 @@ from pkadvisor.design.keys.transforms.base import (
 )
 from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text
 from pkadvisor.design.keys.transforms.escapes import ESCAPED, FORBIDDEN, RANGE_END, escape, escape_expression, unescape
-from pkadvisor.design.keys.transforms.hashes import Hash, Hashed, HashPrefix, Md5Prefix, bucket
+from pkadvisor.design.keys.transforms.hashes import Hash, Hashed, HashPrefix, Md5Prefix, bucket, bucket_number
 from pkadvisor.design.keys.transforms.lists import Each
 from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sequence, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
@@ -142,6 +142,7 @@ __all__ = [
     "Unary",
     "Value",
     "bucket",
+    "bucket_number",
     "canonical_expression",
     "canonical_text",
     "check_pattern",

@@ -14,13 +14,13 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Union
 
 from pkadvisor.design.keys.transforms.escapes import ESCAPED, escape, escape_expression, unescape
 from pkadvisor.design.keys.transforms.languages import ANY, Language, escaped, exactly, fixed_length
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

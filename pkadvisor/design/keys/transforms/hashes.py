@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, HashPart, Transform, Value
@@ -25,6 +25,7 @@ from pkadvisor.design.keys.transforms.texts import (
     source_text,
 )
 from pkadvisor.lazy import U64, np, pl
+from pkadvisor.values import dataclass
 
 BUCKETS_MAX = 10_000
 
@@ -33,9 +34,14 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
+def bucket_number(text: str) -> int:
+    """What ``bucket`` takes modulo its count: SHA-256 of the UTF-8, first 8 bytes big-endian."""
+    return int.from_bytes(_digest(text)[:8], "big")
+
+
 def bucket(text: str, count: int) -> int:
-    """The portable hash bucket: SHA-256 of the UTF-8, first 8 bytes big-endian, modulo ``count``."""
-    return int.from_bytes(_digest(text)[:8], "big") % count
+    """The portable hash bucket: ``bucket_number`` modulo ``count``."""
+    return bucket_number(text) % count
 
 
 def _utf8(texts: pl.Series) -> list[bytes]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from pkadvisor.values import dataclass
 
 HEX = frozenset("0123456789abcdef")
 DIGITS = frozenset("0123456789")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import Context, ListPart, Value, shown_name
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import builtins
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ from pkadvisor.design.keys.transforms.columns import in_slices, least_and_greate
 from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run, digits
 from pkadvisor.lazy import U64, np, pl
 from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, EdmType
+from pkadvisor.values import dataclass
 
 WHOLE = (EdmType.INT32, EdmType.INT64)
 WIDTH_MAX = 38
@@ -155,7 +155,7 @@ class Pad(_Padded):
         wide = texts.str.len_bytes() >= self.width
         if dtype.is_integer() and (wide & texts.str.contains("^0*[0-9]{1,18}$")).fill_null(True).all():
             return texts.cast(dtype, strict=False)
-        return super(Pad, self).decode_column(texts, context, dtype)
+        return super().decode_column(texts, context, dtype)
 
     def order(self, context: Context) -> int:
         return 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Union
 
 from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, Transform, Unary, Value, shown_name
@@ -32,6 +32,7 @@ from pkadvisor.design.keys.transforms.languages import (
 )
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class Field(Unary):
     def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
         if context.edm(self.property) is EdmType.STRING and not texts.str.contains("~", literal=True).any():
             return texts
-        return super(Field, self).decode_column(texts, context, dtype)
+        return super().decode_column(texts, context, dtype)
 
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
         edm = context.edm(self.property)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import ClassVar
 
@@ -29,6 +28,7 @@ from pkadvisor.design.keys.transforms.periods import (
 )
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import TICKS_MAX, TICKS_PER_SECOND, TICKS_UNIX_EPOCH, EdmType
+from pkadvisor.values import dataclass
 
 TICKS_DIGITS = 19
 _TICKS_ONLY = f"^[0-3][0-9]{{{TICKS_DIGITS - 1}}}$"
@@ -189,7 +189,7 @@ class Ticks(_OfTime):
 
     def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
         if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
-            return super(Ticks, self).decode_column(texts, context, dtype)
+            return super().decode_column(texts, context, dtype)
         return _moments(_whole(texts), dtype)
 
     def order(self, context: Context) -> int:
@@ -234,7 +234,7 @@ class ReverseTicks(_OfTime):
 
     def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
         if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
-            return super(ReverseTicks, self).decode_column(texts, context, dtype)
+            return super().decode_column(texts, context, dtype)
         return _moments(TICKS_MAX - _whole(texts), dtype)
 
     def order(self, context: Context) -> int:

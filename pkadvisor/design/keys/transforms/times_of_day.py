@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import ClassVar
@@ -17,6 +16,7 @@ from pkadvisor.design.keys.transforms.languages import DIGITS, Language, Run
 from pkadvisor.design.keys.transforms.periods import ABOVE_DIGITS, PIECES, digits_of_bound
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType
+from pkadvisor.values import dataclass
 
 TO_THE_SECOND = "HHmmss"
 _UNITS = {"HH": (3600, 24, "hour"), "mm": (60, 60, "minute"), "ss": (1, 60, "second")}

@@ -6,7 +6,6 @@ A log holds a sample of each class: of many inserted entities, those at hand sta
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.demand import Demand
@@ -14,6 +13,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Ints, np, pl
 from pkadvisor.observe.workload import DrawBy, Operation, Workload
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 ADDING = (Operation.INSERT, Operation.UPSERT)
 IDENTIFYING = (EdmType.STRING, EdmType.GUID, EdmType.INT32, EdmType.INT64)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -19,6 +18,7 @@ from pkadvisor.design.rows.logged.choices import choices_in, python_of
 from pkadvisor.observe.logs.traffic import ClassTraffic
 from pkadvisor.table.edm import KEYS, EdmType, parse_literal
 from pkadvisor.table.odata import Comparison, Filter, Parameter, TypedValue, conjuncts, parameters
+from pkadvisor.values import dataclass
 
 _READERS: Final = 16
 """Schemes whose readers are held: those of the kinds of one table."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, properties_of, requests_of
@@ -20,6 +20,7 @@ from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import ForeignRequests
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import properties
+from pkadvisor.values import dataclass
 
 RARE: Final = 0.02
 """Share of a class's sampled requests below which those that say other properties count as the rest of the class."""

@@ -11,12 +11,12 @@ sums of few and unequal contributions; half-samples as replicates after McCarthy
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np, special
 from pkadvisor.remembered import remembered
+from pkadvisor.values import dataclass
 
 LEVEL = 0.95
 """Probability with which an interval holds the truth."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context
@@ -22,6 +21,7 @@ from pkadvisor.lazy import U64, np, pl
 from pkadvisor.observe.data.hashing import mixed, presence, value_hashes
 from pkadvisor.splitmix import GAMMA
 from pkadvisor.table.edm import EdmType
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -7,7 +7,6 @@ or what both have in common. A hash counts as what it is made of: values that sh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pkadvisor.design.keys.transforms import Atom, Part
 from pkadvisor.design.rows.population import Population
@@ -15,6 +14,7 @@ from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Basis, Pair
 from pkadvisor.remembered import remembered
+from pkadvisor.values import dataclass
 
 WHOLE = 1 - 1e-9
 """Share from which every pair counts as guaranteed: weights are sums of floats."""
