@@ -2,7 +2,8 @@
 
 1. hard constraints, within 5 %            2. every latency goal met, else within 5 % of the least worst excess
 3. the room for growth to plan for, where it costs at most half as many requests again
-4. requests per second, within 10 %        5. reads from several partitions, where a scheme has that room
+4. requests per second, within 10 %
+5. where a scheme has that room: reads from several partitions; then index rows, if it reads no more in vain (goal 7)
 6. break factor of 10, else within 5 %
 7. entities read in vain by requests that read many: at most those of one partition, else within 10 % of the fewest
 8. fewest structures, eventually consistent ones first, then fewest reads through those
@@ -37,6 +38,8 @@ T = TypeVar("T")
 
 ROOM_REQUESTS = 1.5
 """Times the fewest requests that room for growth may cost. Assumed."""
+SPARE_ROOM = 2.0
+"""Times the break factor that an index row is not worth, where there is room for growth without it. Assumed."""
 SPREAD_TOLERANCE = 0.05
 """Share of the reads that may go to more partitions than under the best scheme."""
 
@@ -54,13 +57,27 @@ LATENCY = RankingGoal("latency", "times its goal")
 ROOM = RankingGoal("room", "of the room for growth to plan for")
 REQUESTS = RankingGoal("requests", "requests/s")
 SPREAD = RankingGoal("spread reads", "share of the reads from several partitions")
+SPARE_ROWS = RankingGoal("spare index rows", "eventual, all")
 BREAKS = RankingGoal("break factor", "x")
 IN_VAIN = RankingGoal("read in vain", "entities/s")
 STRUCTURES = RankingGoal("structures", "eventual, all")
 ENTITIES = RankingGoal("entities", "entities/s")
 STORAGE = RankingGoal("storage", "bytes/entity")
 SIMPLICITY = RankingGoal("simplicity", "characters")
-GOALS = (CONSTRAINTS, LATENCY, ROOM, REQUESTS, SPREAD, BREAKS, IN_VAIN, STRUCTURES, ENTITIES, STORAGE, SIMPLICITY)
+GOALS = (
+    CONSTRAINTS,
+    LATENCY,
+    ROOM,
+    REQUESTS,
+    SPREAD,
+    SPARE_ROWS,
+    BREAKS,
+    IN_VAIN,
+    STRUCTURES,
+    ENTITIES,
+    STORAGE,
+    SIMPLICITY,
+)
 MANY = 100.0
 """Entities that one request reads in vain, from which on they count: a tenth of a page. Assumed."""
 
@@ -124,6 +141,11 @@ def structures(estimate: CostEstimate) -> tuple[int, int, float]:
     return len(away), len(scheme.index_rows), round(late / rate, 1) if rate else 0.0
 
 
+def rows_beside(estimate: CostEstimate) -> tuple[int, int]:
+    """(index rows in other partitions, all index rows): each is written with every entity."""
+    return structures(estimate)[:2]
+
+
 def read_in_vain(estimate: CostEstimate) -> float:
     """Entities per second that requests read and do not want, where they are many for one request."""
     vain = ((c.rate_per_s, c.entities_read - c.entities_returned) for c in estimate.classes if not c.analytic)
@@ -162,12 +184,17 @@ def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[
     together = [spread_reads(c) for c in left if room(c) >= 1]
     left = [c for c in left if spread_reads(c) <= min(together) + SPREAD_TOLERANCE] if together else left
     yield SPREAD, left
+    # Nor is it worth an index row, up to twice that room.
+    lasting = max(c.break_factor for c in left) / SPARE_ROOM
+    roomy = [c for c in _frugal(left) if room(c) >= 1 and c.break_factor >= lasting]
+    fewest_rows = min(map(rows_beside, roomy), default=None)
+    left = [c for c in left if fewest_rows is None or rows_beside(c) <= fewest_rows]
+    yield SPARE_ROWS, left
     enough = [c for c in left if c.break_factor >= BREAK_ENOUGH]
     highest = max(c.break_factor for c in left)
     left = enough or [c for c in left if c.break_factor >= highest * (1 - BREAK_TOLERANCE)]
     yield BREAKS, left
-    vain = max(min(map(read_in_vain, left)) * (1 + VAIN_TOLERANCE), VAIN_PER_S)
-    left = [c for c in left if read_in_vain(c) <= vain]
+    left = _frugal(left)
     yield IN_VAIN, left
     fewest = min(structures(c) for c in left)
     left = [c for c in left if structures(c) == fewest]
@@ -181,6 +208,12 @@ def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[
     # Of equally short templates the one that reads as the queries do, then the one with the shortest main key, then the
     # finer one; the order of forms settles the rest, whatever properties are called, and at last that of texts.
     yield SIMPLICITY, [min(left, key=_simplicity)]
+
+
+def _frugal(pool: Sequence[CostEstimate]) -> list[CostEstimate]:
+    """Those that read about as few entities in vain as any, or no more than those of one partition."""
+    most = max(min(map(read_in_vain, pool)) * (1 + VAIN_TOLERANCE), VAIN_PER_S)
+    return [c for c in pool if read_in_vain(c) <= most]
 
 
 def _simplicity(estimate: CostEstimate) -> tuple[tuple[float, ...], int, int, int, str, str]:
@@ -263,6 +296,7 @@ def goal_value(goal: RankingGoal, estimate: CostEstimate) -> float:
         "room": room(estimate),
         "requests": estimate.requests_per_s,
         "spread reads": spread_reads(estimate),
+        "spare index rows": float(sum(structures(estimate)[:2])),
         "break factor": estimate.break_factor,
         "read in vain": read_in_vain(estimate),
         "structures": float(sum(structures(estimate)[:2])),

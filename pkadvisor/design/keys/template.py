@@ -35,6 +35,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.keys.transforms.languages import ANY, Language, exactly, may_meet
 from pkadvisor.errors import UsageError, caret, did_you_mean
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata_parse import as_property_name
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -171,6 +172,9 @@ class _Hole:
         quoted = token.type == "QUOTED"
         name = str(token)[1:-1].replace("``", "`") if quoted else str(token)
         if self.names is not None and name not in self.names:
+            read_as = as_property_name(name)
+            if read_as in self.names and read_as.count("_") > name.count("_"):
+                return read_as  # a column of that name is read so
             shown = ", ".join(self.names[:12]) + (" …" if len(self.names) > 12 else "")
             fix = did_you_mean(name, self.names) or f"the data has: {shown}"
             raise self.fail(f"no property '{name}'", token.start_pos, fix=fix, width=len(str(token)))

@@ -97,6 +97,16 @@ def test_of_schemes_that_miss_one_constraint_alike_the_next_decides() -> None:
         assert (lost.goal, lost.unit, lost.mine, lost.winner) == ("constraints", "constraints missed", 2, 1)
 
 
+@pytest.mark.parametrize(("alone", "beside", "row"), [(2.1, 4.1, False), (2.1, 4.3, True), (1.9, 2.3, True)])
+def test_an_index_row_is_not_worth_more_room_than_is_planned_for(alone: float, beside: float, row: bool) -> None:
+    """Twice today's load is planned for where no growth is declared; up to twice that room no row is worth it."""
+    without, having = candidate(breaks=alone), candidate("{c}", rows=(AWAY,), breaks=beside)
+    assert best_of([without, having]) is best_of([having, without]) is (having if row else without)
+    assert loss(without if row else having, having if row else without).goal == (
+        "room" if alone < 2 else "break factor" if row else "spare index rows"
+    )
+
+
 def test_factors_over_a_limit_compete_within_five_percent() -> None:
     """1.08 times a target in place of 1.04 is no reason for twice the requests; 1.10 is."""
     dear, cheap, worse = (
@@ -114,6 +124,7 @@ def test_the_goals_are_named_in_their_order() -> None:
         "room",
         "requests",
         "spread reads",
+        "spare index rows",
         "break factor",
         "read in vain",
         "structures",

@@ -218,3 +218,8 @@ def test_a_key_without_parts_is_the_empty_text() -> None:
     assert Key((), (Field("a"),)).encode({"a": "x"}, {}) == ("", "x")
     frame = pl.DataFrame({"a": ["x", "y"]})
     assert frame.with_columns(key_expression((), {}).alias("k")).get_column("k").to_list() == ["", ""]
+
+
+def test_a_column_is_named_as_in_its_file_or_as_it_is_read() -> None:
+    for text in ("{Airport Name}", "{`Airport Name`}", "{Airport_Name}"):
+        assert [part.properties for part in parse_template(text, known=["Airport_Name"])] == [("Airport_Name",)]

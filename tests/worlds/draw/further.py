@@ -116,16 +116,14 @@ def keys_of_kinds(world: World, random: Random, kinds: list[Drawn]) -> World:
 
 
 def odd_name(world: World, random: Random, kinds: list[Drawn]) -> World:
-    """A property whose name stands in backticks, in a key; no filter can name it."""
+    """A property whose name stands in backticks, in a key."""
     del kinds
     kind = random.choice(world.kinds)
     if any("`" in text for s in kind.schemes for key in s.each_key() for text in key[:2]):
         return world
-    odd = {"9 lives": random.choice((STRING, INT32))}
-    rows = tuple(
-        {**row, "9 lives": f"l{n % 9}" if STRING in odd.values() else n % 9} for n, row in enumerate(kind.rows)
-    )
-    more = tuple(replace(s, row=f"{{`9 lives`}}_{s.row}") for s in kind.schemes[:1])
+    odd = {"ключ.9": random.choice((STRING, INT32))}
+    rows = tuple({**row, "ключ.9": f"l{n % 9}" if STRING in odd.values() else n % 9} for n, row in enumerate(kind.rows))
+    more = tuple(replace(s, row=f"{{`ключ.9`}}_{s.row}") for s in kind.schemes[:1])
     return _with_kind(world, replace(kind, types={**kind.types, **odd}, rows=rows, schemes=(*more, *kind.schemes[1:])))
 
 

@@ -46,6 +46,7 @@ GOALS = (
     ("room", 0.0),
     ("requests", 0.10),
     ("spread reads", 0.05),
+    ("spare index rows", 0.0),
     ("break factor", 0.05),
     ("read in vain", 0.10),
     ("structures", 0.0),
@@ -211,11 +212,18 @@ def _of_class(answers: Answers, printed: Document, layout: Layout) -> tuple[floa
     return written.requests + located * truth.requests, written.rows + located * truth.read
 
 
+def _spares(one: dict[str, float], other: dict[str, float]) -> bool:
+    """Whether the first scheme has room for growth with fewer index rows, and reads no more in vain."""
+    lasts = one["break factor"] >= 0.55 * max(one["break factor"], other["break factor"])
+    vain = max(min(one["read in vain"], other["read in vain"]) * 1.1, IN_VAIN) * (1 + 1e-5)
+    return lasts and one["room"] >= 1 and one["read in vain"] <= vain and one["structures"] < other["structures"]
+
+
 def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
     """The goal at which the second scheme is better beyond its tolerance, the goals before it being equal within
     theirs."""
     for goal, tolerance in GOALS:
-        one, two = before[goal], after[goal]
+        one, two = before.get(goal, 0.0), after.get(goal, 0.0)
         if goal == "constraints" and min(one, two) > 1 and abs(one - two) > 1e-5 * max(one, two):
             return goal if two < one * (1 - MISSED) else None
         if goal == "room" and (one >= 1) != (two >= 1):
@@ -227,7 +235,12 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
                 return None
             if after["room"] >= 1 and one > two + tolerance:
                 return goal
-        if goal in ("room", "spread reads"):
+        if goal == "spare index rows":
+            if _spares(before, after):
+                return None
+            if _spares(after, before):
+                return goal
+        if goal in ("room", "spread reads", "spare index rows"):
             continue
         if goal == "break factor":
             tolerance = 0.0 if max(one, two) >= ENOUGH else tolerance
