@@ -64,7 +64,8 @@ class Turning:
 
 def nearest_turning(ranking: Sequence[CostEstimate], bench: Bench, *, kept: bool = False) -> Turning | None:
     """The smallest change of one rate that puts another scheme first, of those that may: the next best one, and the
-    first ones with fewer index rows, without any, and with another main key. None where there is no other scheme."""
+    first ones with fewer index rows, without any, with more of them beside the same main key, and with another main key.
+    None where there is no other scheme."""
     if len(ranking) < 2:
         return None
     first, *others = ranking
@@ -76,6 +77,7 @@ def nearest_turning(ranking: Sequence[CostEstimate], bench: Bench, *, kept: bool
     unlike = (
         lambda scheme: len(scheme.index_rows) < rows,
         lambda scheme: rows > 0 and not scheme.index_rows,
+        lambda scheme: scheme.main == first.scheme.main and len(scheme.index_rows) > rows,
         lambda scheme: scheme.main != first.scheme.main,
     )
     numbers = {next((n for n, other in enumerate(others) if is_such(other.scheme)), 0) for is_such in unlike} - {0}
