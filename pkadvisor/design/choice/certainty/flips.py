@@ -64,8 +64,8 @@ class Turning:
 
 def nearest_turning(ranking: Sequence[CostEstimate], bench: Bench, *, kept: bool = False) -> Turning | None:
     """The smallest change of one rate that puts another scheme first, of those that may: the next best one, and the
-    first ones with fewer index rows, without any, with more of them beside the same main key, and with another main key.
-    None where there is no other scheme."""
+    first ones with fewer index rows, without any, with more beside the same main key, and with another main key. None
+    where there is no other scheme."""
     if len(ranking) < 2:
         return None
     first, *others = ranking
