@@ -92,13 +92,13 @@ def test_the_scheme_that_kinds_get_together_is_never_beaten(tmp_path: Path, stor
     (tmp_path / "r.json").write_bytes(dump_json(result))
     request = again(tmp_path, "Orders", "Lines")
     pages = []
-    for which in ("1", "2"):
+    for which in ("Orders:1", "Orders:2"):
         if stored:
             found = explain_stored(str(tmp_path / "r.json"), which, ())
         else:
             found = explain_scheme(request, which, None, SilentProgress())
         assert found["together"] == {"kinds": ["Orders", "Lines"], "kept": ["whole-order"]}
-        assert (found["wins"], found["flip"]) == (which == "1", None)
+        assert (found["wins"], found["flip"]) == (which == "Orders:1", None)
         pages.append(" ".join(render_explanation(typed(found), width=80, color=False, ascii_only=False).split()))
     first, second = pages
     assert "ORDERS:" in first.split("ahead of")[0] and "loses to" not in first

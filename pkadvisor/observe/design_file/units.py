@@ -21,7 +21,7 @@ COUNT_MAX = 10**15
 _DURATION_MAX_S = 1000 * 12 * MONTH_S
 _GROWTH_FACTOR_MAX = 100.0
 
-_RATE_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": DAY_S}
+_RATE_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": DAY_S, "week": 7 * DAY_S, "month": MONTH_S}
 _DURATION_UNITS = {
     "ms": 0.001,
     "s": 1.0,
@@ -73,7 +73,7 @@ class _Shape:
     example: str
 
 
-_RATE_SHAPE = _Shape("a rate", "write a number and /s, /min, /h or /day, e.g. 600/s")
+_RATE_SHAPE = _Shape("a rate", "write a number and /s, /min, /h, /day, /week or /month, e.g. 600/s")
 _DURATION_SHAPE = _Shape("a duration", "write a number and ms, s, min, h, days, weeks, months or years, e.g. 24 months")
 _HOURS_SHAPE = _Shape("a time of day", "write from and until in UTC, e.g. 18:00-20:00")
 _GROWTH_SHAPE = _Shape("a growth", "write a percentage and /month or /year, e.g. 8 %/month")

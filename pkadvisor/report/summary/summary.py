@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 
-from pkadvisor.documents.analysis import AnalysisDocument
+from pkadvisor.documents.analysis import AnalysisArranged, AnalysisDocument
 from pkadvisor.documents.analysis_inputs import AnalysisLog
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
 from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisTable
 from pkadvisor.errors import InputError
-from pkadvisor.numbers import plural, rate
+from pkadvisor.numbers import amount, plural, rate
 from pkadvisor.report.summary import sentences
 from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures_of
 from pkadvisor.report.summary.verdicts import HEADLINES, give, table_title, verdict_of
@@ -282,6 +282,13 @@ def _hot_keys(table: AnalysisTable) -> tuple[HotKey, ...]:
     return tuple(sorted(hot, key=lambda key: -key.share)[:HOT_KEYS])
 
 
+def _in_one_partition(arranged: AnalysisArranged) -> str:
+    """What the kinds that share partitions ask of the hottest one together: each alone is told above."""
+    kinds = next((" and ".join(group.kinds) for group in arranged.chosen.shared), "")
+    per_s = arranged.chosen.hottest_partition_per_s
+    return f"; {kinds} share partitions, the hottest takes {amount(per_s)} entities/s" if kinds else ""
+
+
 def _together(result: AnalysisDocument) -> tuple[str, ...]:
     """What tables or kinds break together, though each of them may hold alone."""
     out = []
@@ -296,5 +303,5 @@ def _together(result: AnalysisDocument) -> tuple[str, ...]:
             verb = "is" if len(apart) == 1 else "are"
             out.append(f"Kinds of {arranged.table}: {names} {verb} not one group transaction.")
         if arranged.conflicts:
-            out.append(f"Kinds of {arranged.table}: no scheme holds every constraint.")
+            out.append(f"Kinds of {arranged.table}: no scheme holds every constraint{_in_one_partition(arranged)}.")
     return tuple(out)

@@ -55,12 +55,22 @@ def test_known_properties_pass() -> None:
 def test_a_property_the_data_lacks_is_refused_where_it_stands(missing: str, line: int, role: str) -> None:
     known = {name: edm for name, edm in KNOWN.items() if name != missing}
     with pytest.raises(UsageError) as caught:
-        check_properties(table_of(RACE), {**known, f"{missing}2": EdmType.STRING})
+        check_properties(table_of(RACE), {**known, f"{missing}2": EdmType.STRING}, all_asked=True)
     error = caught.value
     assert error.where.startswith(f"design.yaml:{line}:")
     assert role in error.what
     assert under_caret(error) == missing
     assert error.fix == f"did you mean '{missing}2'?"
+
+
+def test_what_a_query_asks_of_a_declared_property_is_left_out_of_the_cost_where_the_sample_lacks_it() -> None:
+    known = {name: edm for name, edm in KNOWN.items() if name != "age"}
+    check_properties(
+        table_of(
+            RACE.replace('{row_key: "AGE:{pad(age,3)}__{pad(bib,5)}", copy: full}', '{row_key: "B:{pad(bib,5)}"}')
+        ),
+        known,
+    )
 
 
 def test_every_role_is_checked() -> None:
@@ -104,7 +114,7 @@ def test_kinds_are_checked_one_by_one() -> None:
     table = table_of(KINDS)
     check_properties(table, {"sku": EdmType.STRING}, kind="Line")
     with pytest.raises(UsageError, match="'order'"):
-        check_properties(table, {"sku": EdmType.STRING}, kind="Header")
+        check_properties(table, {"sku": EdmType.STRING}, kind="Header", all_asked=True)
 
 
 # --- files that are no design ---------------------------------------------------------------------------------

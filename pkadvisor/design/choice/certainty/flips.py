@@ -8,13 +8,14 @@ comes and goes between two factors of the grid is missed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
 from pkadvisor.design.choice.choice import BYTES_TOLERANCE
 from pkadvisor.design.choice.goals import better, good_enough, loss, missed, spread_reads, unsorted
 from pkadvisor.design.cost.cost import compared
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Operation, Rate
@@ -74,7 +75,7 @@ def nearest_turning(ranking: Sequence[CostEstimate], bench: Bench, *, kept: bool
     if next_best.turn is Turn.AHEAD:
         return next_best
     rows = len(first.scheme.index_rows)
-    unlike = (
+    unlike: tuple[Callable[[KeyScheme], bool], ...] = (
         lambda scheme: len(scheme.index_rows) < rows,
         lambda scheme: rows > 0 and not scheme.index_rows,
         lambda scheme: scheme.main == first.scheme.main and len(scheme.index_rows) > rows,
