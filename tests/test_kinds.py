@@ -140,6 +140,9 @@ def test_what_no_key_can_make_atomic_is_said_with_its_statements(tmp_path: Path)
     page = render_text(typed(found), width=80, color=False, ascii_only=False, details=True)
     assert "no key can change that: Alerts has no branch" in page
     assert "no scheme holds these 2 constraints together:" in page
+    first = " ".join(render_text(typed(found), width=80, color=False, ascii_only=False).split())
+    assert "no scheme holds both: no partition takes more than 2,000 entities/s" in first
+    assert "Accounts and Entries share partitions, the hottest takes" in first
 
 
 def test_kinds_that_no_transaction_joins_are_left_as_they_are(tmp_path: Path) -> None:

@@ -303,5 +303,7 @@ def _together(result: AnalysisDocument) -> tuple[str, ...]:
             verb = "is" if len(apart) == 1 else "are"
             out.append(f"Kinds of {arranged.table}: {names} {verb} not one group transaction.")
         if arranged.conflicts:
-            out.append(f"Kinds of {arranged.table}: no scheme holds every constraint{_in_one_partition(arranged)}.")
+            excluding = [c.sentence for c in arranged.conflicts[0].constraints]
+            which = f"both: {' and '.join(excluding)}" if len(excluding) == 2 else "every constraint"
+            out.append(f"Kinds of {arranged.table}: no scheme holds {which}{_in_one_partition(arranged)}.")
     return tuple(out)
