@@ -7,7 +7,6 @@ same columns, and keys that one template writes without loss, are of one kind.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 from pkadvisor.design.keys.infer.cut import Cut, TokenizedKey
 from pkadvisor.design.keys.infer.kinds import COLUMNS_OF_A_KIND, KindRows, alike, group_of, own_columns
@@ -22,15 +21,20 @@ def merged_kinds(
 
     ``present`` and ``columns`` as in ``kinds_of``.
     """
-    out = list(kinds)
     if columns < COLUMNS_OF_A_KIND:
-        return out
-    while True:
-        pairs = (p for p in combinations(out, 2) if not own_columns(p, present) and _same_words(*p))
-        pair, whole = next(((p, m) for p in pairs if (m := _one(*p, texts)) is not None), (None, None))
-        if pair is None or whole is None:
-            return out
-        out = [kind for kind in out if kind is not pair[0] and kind is not pair[1]] + [whole]
+        return list(kinds)
+    out: list[KindRows] = []
+    left = list(kinds)
+    while left:
+        kind = left.pop(0)
+        alike_ones = (o for o in out if not own_columns((kind, o), present) and _same_words(kind, o))
+        other, whole = next(((o, m) for o in alike_ones if (m := _one(kind, o, texts)) is not None), (None, None))
+        if whole is None:
+            out.append(kind)
+        else:
+            out = [o for o in out if o is not other]
+            left.insert(0, whole)
+    return out
 
 
 def _one(first: KindRows, second: KindRows, texts: Texts) -> KindRows | None:
