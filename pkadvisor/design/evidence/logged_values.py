@@ -7,11 +7,13 @@ import math
 from pkadvisor.design.evidence.given import Evidence, Ground
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.density import density_of
 from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
 from pkadvisor.design.rows.passing import logged_inserts
 from pkadvisor.design.rows.strange_values import far_values, other_case, shown_value
+from pkadvisor.documents.notes import RATES_APART
 from pkadvisor.lazy import np
-from pkadvisor.numbers import percent
+from pkadvisor.numbers import percent, ratio
 from pkadvisor.observe.workload import DrawBy, Operation
 from pkadvisor.values import dataclass
 
@@ -123,14 +125,18 @@ def _without_values(given: Evidence) -> Ground | None:
 
 def _begun_before_log(given: Evidence) -> Ground | None:
     """The ground that does not carry because what is scanned lies in partitions that the log fills, that were there
-    before the log begins, and of which the data has nothing; else None.
+    before the log begins, and of which the data has nothing, while those at hand were filled at quite another rate;
+    else None.
 
     A log tells the size of a partition that begins in it, such as that of a new order. Where the first insert into most
     partitions is one of the first of the log, they are older, such as the day on which the log begins.
     """
     inserts = logged_inserts(given.bench.population)
+    density = density_of(given.bench.population, given.bench.workload)
     if inserts is None or inserts.came is None or len(inserts.instances) < FOUND_EXPECTED:
         return None
+    if density is None or density.apart < RATES_APART:
+        return None  # such a partition will be as large as those at hand
     order = np.argsort(inserts.came, kind="stable")
     rows, places = inserts.instances[order], np.arange(len(order)) / len(order)
     plans = {c.name: c.plan for c in given.best.classes}
@@ -150,9 +156,10 @@ def _begun_before_log(given: Evidence) -> Ground | None:
     if rests < LOAD_DECIDES:
         return None
     worst = given.largest(unknown)
+    pace = f"{ratio(density.apart)} {'as fast as' if density.times > 1 else 'slower than'} those of the data"
     sentence = (
-        f"'{worst}' reads partitions that the log fills and of which the data has no entity: how many they hold, and "
-        "how many it reads, is not known"
+        f"'{worst}' reads partitions of which the data has no entity, and which the log fills {pace}: how many they "
+        "hold, and how many it reads, is not known"
     )
     what = "an export of the time of the log, or data with the entities of such a partition"
     return Ground("parameters", "logged values that are in the data", sentence, False, what, rests)

@@ -179,25 +179,26 @@ def test_a_few_requests_in_a_few_seconds_are_no_rate(logged_s: float, rate: floa
     assert carries or ("3 requests of 'of-a'" in found.sentence and "18.6/min to 4.38/s" in found.sentence)
 
 
-@pytest.mark.parametrize(("older", "carries"), [(True, False), (False, True)])
+@pytest.mark.parametrize(("older", "per_min", "carries"), [(True, 20, False), (True, 1, True), (False, 20, True)])
 def test_the_size_of_partitions_that_only_a_log_fills(
-    older: bool, carries: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    older: bool, per_min: int, carries: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Four devices of today that report all the time were there before the log; fifty that come one after the other,
-    and are read once they have reported, begin in it."""
+    """Four devices of today that report all the time were there before the log, and hold what others hold if they
+    report as often; fifty that come one after the other, and are read once they have reported, begin in it."""
     path = tmp_path / "log.jsonl"
     lines: list[Table] = []
     for n in range(200):
         device = f"new{n % 4 if older else n // 4}"
         put = {"op": "insert", "pk": device, "rk": f"f{n:05}", "status": 204}
         read = {"op": "query", "pk": device, "rk": None, "filter": f"PartitionKey eq '{device}'", "status": 200}
-        lines += ({"table": "Things", "at": moment(ROWS + 2 * n + late), **one} for late, one in enumerate((put, read)))
+        at = BEGIN + timedelta(seconds=STEP_S * ROWS + n * 60 // per_min)
+        lines += ({"table": "Things", "at": f"{at:%Y-%m-%dT%H:%M:%SZ}", **one} for one in (put, read))
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     table = {name: value for name, value in design().items() if name not in ("queries", "writes")}
     code, shown = judged(tmp_path, capsys, table, "--log", str(path))
     told = ground(shown, "parameters")
     assert [told["carries"], code] == [carries, 0 if carries else 1], told
-    assert ("partitions that the log fills" in told["sentence"]) != carries
+    assert ("which the log fills" in told["sentence"]) != carries
 
 
 def ticks(number: int) -> int:
