@@ -253,8 +253,8 @@ def growth(table: DraftTable, kind: DraftKind | None, by: Arrival | None) -> Arr
     at = (starts.dt.year() * 12 + starts.dt.month()).to_numpy()
     at = at - at.mean()
     logs = np.log(counts / days)
-    slope = float((at * logs).sum() / (at**2).sum())
-    residuals = logs - logs.mean() - slope * at
+    slope, level = np.polyfit(at, logs, 1)
+    residuals = logs - level - slope * at
     variance = max(float((residuals**2).sum()) / (whole.height - 2), float((1 / counts).mean()))
     error = (variance / float((at**2).sum())) ** 0.5
     a_day = counts / days * (data.rows / frame.height)

@@ -19,6 +19,7 @@ from pkadvisor.values import dataclass
 
 MAX_BAD_LINES: Final = 0.01
 CONFLICT: Final = 412
+"""The status of a write whose entity has changed since it was read."""
 REFUSED_SHARE: Final = 0.01
 """Refused attempts of a table, of all its attempts, from which on it matters when they were refused."""
 BURST_RATIO: Final = 5.0

@@ -27,8 +27,8 @@ def merged_kinds(
     left = list(kinds)
     while left:
         kind = left.pop(0)
-        alike_ones = (o for o in out if not own_columns((kind, o), present) and _same_words(kind, o))
-        other, whole = next(((o, m) for o in alike_ones if (m := _one(kind, o, texts)) is not None), (None, None))
+        candidates = (o for o in out if not own_columns((kind, o), present) and _no_word_between(kind, o))
+        other, whole = next(((o, m) for o in candidates if (m := _merged(kind, o, texts)) is not None), (None, None))
         if whole is None:
             out.append(kind)
         else:
@@ -37,42 +37,42 @@ def merged_kinds(
     return out
 
 
-def _one(first: KindRows, second: KindRows, texts: Texts) -> KindRows | None:
+def _merged(first: KindRows, second: KindRows, texts: Texts) -> KindRows | None:
     """The rows of two kinds as one; None where this loses a time, a number, or another certain piece of their keys."""
     whole = group_of(texts, sorted((*first.rows, *second.rows)))
     for side in (0, 1):
-        least = min(_formed(first.cuts[side]), _formed(second.cuts[side]))
-        if _formed(first.cuts[side]) != _formed(second.cuts[side]) or _formed(whole.cuts[side]) < least:
+        alone = {_certain_pieces(first.cuts[side]), _certain_pieces(second.cuts[side])}
+        if len(alone) > 1 or _certain_pieces(whole.cuts[side]) < max(alone):
             return None
     return whole
 
 
-def _formed(cut: Cut) -> int:
+def _certain_pieces(cut: Cut) -> int:
     """How many pieces of a key have a form that not every text fits."""
     return sum(piece.shape is not None and bool(piece.shape.certain) for piece in cut.pieces)
 
 
-def _same_words(first: KindRows, second: KindRows) -> bool:
+def _no_word_between(first: KindRows, second: KindRows) -> bool:
     """Whether no word tells the RowKeys of two kinds apart, nor the PartitionKeys where the RowKeys differ as well."""
     rows = [kind.cuts[1] for kind in (first, second)]
-    if not _one_word(*rows):
+    if not _same_word(*rows):
         return False
     same_rows = len(rows[0].pieces) == len(rows[1].pieces) and all(
         alike(one, other) for one, other in zip(rows[0].pieces, rows[1].pieces, strict=True)
     )
-    return same_rows or _one_word(first.cuts[0], second.cuts[0])
+    return same_rows or _same_word(first.cuts[0], second.cuts[0])
 
 
-def _one_word(first: Cut, second: Cut) -> bool:
+def _same_word(first: Cut, second: Cut) -> bool:
     """Whether keys begin with the same fixed word or with none, or one with a word that is a value beside the words
     that recur in the other."""
     words = [_word(first), _word(second)]
     if words[0] == words[1]:
         return True
-    return not all(words) and _recur(first if not words[0] else second)
+    return not all(words) and _begins_with_few_words(first if not words[0] else second)
 
 
-def _recur(cut: Cut) -> bool:
+def _begins_with_few_words(cut: Cut) -> bool:
     """Whether keys begin with few words, again and again."""
     heads = cut.pieces[0].present()
     return 2 * len(set(heads)) <= len(heads) and all(head[:1].isalpha() for head in heads)
