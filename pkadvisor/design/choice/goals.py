@@ -40,6 +40,8 @@ ROOM_REQUESTS = 1.5
 """Times the fewest requests that room for growth may cost. Assumed."""
 SPARE_ROOM = 2.0
 """Times the break factor that an index row is not worth, where there is room for growth without it. Assumed."""
+SORTED_BYTES = 1.25
+"""Times the fewest stored bytes that keys in the order that queries want may take. Assumed."""
 SPREAD_TOLERANCE = 0.05
 """Share of the reads that may go to more partitions than under the best scheme."""
 
@@ -62,6 +64,7 @@ BREAKS = RankingGoal("break factor", "x")
 IN_VAIN = RankingGoal("read in vain", "entities/s")
 STRUCTURES = RankingGoal("structures", "eventual, all")
 ENTITIES = RankingGoal("entities", "entities/s")
+SORTING = RankingGoal("sorting", "requests/s that the client sorts")
 STORAGE = RankingGoal("storage", "bytes/entity")
 SIMPLICITY = RankingGoal("simplicity", "characters")
 GOALS = (
@@ -75,6 +78,7 @@ GOALS = (
     IN_VAIN,
     STRUCTURES,
     ENTITIES,
+    SORTING,
     STORAGE,
     SIMPLICITY,
 )
@@ -83,7 +87,6 @@ MANY = 100.0
 
 
 TIES = (
-    RankingGoal("order", "requests/s that the client sorts"),
     RankingGoal("requests", "requests/s"),
     RankingGoal("bounded growth", "keys whose partitions nothing bounds"),
     RankingGoal("simplicity", "characters"),
@@ -202,6 +205,10 @@ def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[
     entities = min(c.entities_per_s for c in left)
     left = [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)]
     yield ENTITIES, left
+    compact = min(c.bytes_per_entity for c in left) * SORTED_BYTES
+    least_sorted = min(client_sorts(c) for c in left if c.bytes_per_entity <= compact)
+    left = [c for c in left if client_sorts(c) <= least_sorted]
+    yield SORTING, left
     stored = min(c.bytes_per_entity for c in left)
     left = [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)]
     yield STORAGE, left
@@ -225,9 +232,14 @@ def _simplicity(estimate: CostEstimate) -> tuple[tuple[float, ...], int, int, in
 def ties(estimate: CostEstimate) -> tuple[float, ...]:
     """What decides among schemes that are equal by all goals before the last one, in the order of ``TIES``; of requests
     three digits, since fewer than that is no reason for a longer key."""
-    sorting = sum(c.rate_per_s for c in estimate.classes if c.operation is Operation.QUERY and unsorted(c))
     requests = float(f"{estimate.requests_per_s:.3g}")
-    return float(f"{sorting:.6g}"), requests, float(estimate.open_ended), float(estimate.scheme.length())
+    return requests, float(estimate.open_ended), float(estimate.scheme.length())
+
+
+def client_sorts(estimate: CostEstimate) -> float:
+    """Requests per second whose entities the client sorts, since no key has the order that they want; six digits."""
+    reads = (c for c in estimate.classes if c.operation is Operation.QUERY and unsorted(c))
+    return float(f"{sum(c.rate_per_s for c in reads):.6g}")
 
 
 def unsorted(cost: ClassCost) -> bool:
@@ -301,6 +313,7 @@ def goal_value(goal: RankingGoal, estimate: CostEstimate) -> float:
         "read in vain": read_in_vain(estimate),
         "structures": float(sum(structures(estimate)[:2])),
         "entities": estimate.entities_per_s,
+        "sorting": client_sorts(estimate),
         "storage": estimate.bytes_per_entity,
         "simplicity": float(estimate.scheme.length()),
     }[goal.name]

@@ -129,6 +129,7 @@ def test_the_goals_are_named_in_their_order() -> None:
         "read in vain",
         "structures",
         "entities",
+        "sorting",
         "storage",
         "simplicity",
     ]

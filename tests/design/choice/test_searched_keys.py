@@ -177,7 +177,12 @@ def test_of_equal_schemes_the_one_that_serves_the_order_wins_then_the_fewer_requ
     unordered = estimate(KeyScheme(parse_key("{event}", "{bib}")), bench)
     assert ordered.requests_per_s == unordered.requests_per_s
     assert best_of([ordered, unordered]) is best_of([unordered, ordered]) is ordered
-    assert (loss(unordered, ordered).goal, loss(unordered, ordered).mine) == ("order", 3)
+    assert (loss(unordered, ordered).goal, loss(unordered, ordered).mine) == ("sorting", 3)
+    for times, goal in ((1.2, "sorting"), (1.3, "storage")):  # up to a quarter more bytes, an order is worth them
+        larger = replace(ordered, bytes_per_entity=unordered.bytes_per_entity * times)
+        first, second = (larger, unordered) if goal == "sorting" else (unordered, larger)
+        assert best_of([larger, unordered]) is best_of([unordered, larger]) is first
+        assert loss(second, first).goal == goal
     fewer = candidate("{longer}", requests=99)
     assert best_of([GOOD, fewer]) is fewer
     assert (loss(GOOD, fewer).goal, loss(GOOD, fewer).mine) == ("requests", 100)

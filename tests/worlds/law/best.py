@@ -51,6 +51,7 @@ GOALS = (
     ("read in vain", 0.10),
     ("structures", 0.0),
     ("entities", 0.01),
+    ("sorting", 0.0),
     ("storage", 0.01),
 )
 MISSED = 0.05
@@ -60,6 +61,8 @@ IN_VAIN = 2_000.0
 """Entities a second that may be read in vain."""
 ROOM_REQUESTS = 1.5
 """Times the fewest requests that head-room to plan for may cost."""
+SORTED_BYTES = 1.25
+"""Times the stored bytes that keys in the wanted order may take."""
 ENOUGH = 10.0
 """A break factor from which on more is no better."""
 
@@ -242,6 +245,10 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
                 return goal
         if goal in ("room", "spread reads", "spare index rows"):
             continue
+        if goal == "sorting" and one != two:
+            sizes = [of.get("storage", 0.0) for of in ((before, after) if one < two else (after, before))]
+            if sizes[0] > SORTED_BYTES * sizes[1] * (1 + 1e-5):
+                continue
         if goal == "break factor":
             tolerance = 0.0 if max(one, two) >= ENOUGH else tolerance
             one, two = -min(one, ENOUGH), -min(two, ENOUGH)
