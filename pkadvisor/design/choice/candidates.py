@@ -112,8 +112,12 @@ def compound_key(ground: KeyGround) -> Iterator[Key]:
 
 def time_bucket(ground: KeyGround) -> Iterator[Key]:
     """The period of a time that queries range or sort over closes the PartitionKey, behind what they fix; also without
-    what updates change, since a change in the RowKey leaves the entity in its partition."""
+    what updates change, since a change in the RowKey leaves the entity in its partition.
+
+    Where some request asks for a range of that time and nothing else, such as a purge, the period also leads.
+    """
     changing = unfit(ground)
+    alone = {n for demand in ground.reading() if not equalities(demand, ground) for n in demand.conditions.ranges}
     for demand in ground.reading():
         times = [
             n
@@ -126,9 +130,10 @@ def time_bucket(ground: KeyGround) -> Iterator[Key]:
             steady = tuple(n for n in names if n not in changing)
             tail = range_parts(demand, ground.population, set(equal)) or [part_for(name, ground.population)]
             for pattern, lead in product(PERIODS, dict.fromkeys((names, steady))):
-                partition = [*(ground.part(n) for n in lead), Time(name, pattern)]
+                fixed, period = [ground.part(n) for n in lead], Time(name, pattern)
                 row = [*(ground.part(n) for n in names if n not in lead), *tail]
-                yield Key(ground.join(partition), ground.join(complete(partition, row, ground)))
+                for partition in [[*fixed, period]] + ([[period, *fixed]] if fixed and name in alone else []):
+                    yield Key(ground.join(partition), ground.join(complete(partition, row, ground)))
 
 
 def arrival_bucket(ground: KeyGround) -> Iterator[Key]:

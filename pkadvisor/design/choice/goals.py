@@ -161,12 +161,19 @@ def room(estimate: CostEstimate) -> float:
 
 
 def spread_reads(estimate: CostEstimate) -> float:
-    """The share of the reads that one partition does not answer: they go to buckets, periods or a range of
-    partitions."""
+    """The share of the reads that one partition does not answer: they go to buckets, periods or a range of partitions;
+    of reads by period, those that reach beyond one period."""
     reads = [c for c in estimate.classes if c.operation is Operation.QUERY and not c.analytic and c.plan is not None]
     rate = sum(c.rate_per_s for c in reads)
-    spread = sum(c.rate_per_s for c in reads if c.plan is not None and c.plan.spreads)
-    return spread / rate if rate else 0.0
+    return sum(c.rate_per_s * _share_spread(c) for c in reads) / rate if rate else 0.0
+
+
+def _share_spread(cost: ClassCost) -> float:
+    plan = cost.plan
+    if plan is None or not plan.spreads:
+        return 0.0
+    one_by_one = plan.periods is not None and plan.buckets == 1 and not plan.choices
+    return min(1.0, max(0.0, cost.requests - cost.continuations - 1)) if one_by_one else 1.0
 
 
 def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[CostEstimate]]]:
