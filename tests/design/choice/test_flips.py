@@ -33,8 +33,9 @@ def test_applying_the_change_flips_and_a_smaller_one_does_not(name: str) -> None
     found = judged(name)
     assert found.bench is not None and found.advice is not None
     first, *others = found.ranking()
-    flips = 0
-    for second in others[: max(RIVALS, 4) if name == "microblog" else RIVALS]:
+    printed, flips = result(name)["tables"][0]["flip"], 0
+    rivals = range(RIVALS) if printed["turn"] != "flips" else (*range(RIVALS), printed["rank"] - 2)
+    for second in (others[number] for number in dict.fromkeys(rivals) if number < len(others)):
         answer = turning(first, second, found.bench, kept=found.advice.in_place)
         assert (answer.turn is Turn.FLIPS) == (answer.flip is not None)
         if answer.flip is None:
