@@ -191,7 +191,7 @@ def test_parts_of_a_log_and_of_a_table_are_named_as_such(ask: Ask, tmp_path: Pat
     design = (tmp_path / "design.yaml").read_text()
     assert "Bins:  # 60 entities in bins (3 files)" in design and "rate: 10/s" in design
     code, out, err = ask("analyze")
-    assert (code, err) == (0, "") and "10/s" in out
+    assert (code, err) == (0, "") and "(10 req/s)" in out
 
 
 def test_what_no_file_tells_is_asked_until_the_answer_makes_sense(tmp_path: Path) -> None:

@@ -87,13 +87,15 @@ def analyze(
 
 
 def unsatisfied(result: AnalysisDocument) -> ConstraintError:
-    """What goes with exit code 1: the tables that no design serves, and the worst violation of the first."""
+    """What goes with exit code 1: the tables that no design serves, the worst violation of the first, and what helps,
+    which is not what the message of the violation says helps where other keys were not tried."""
+    from pkadvisor.report.summary.no_key import remedy
     from pkadvisor.report.summary.sentences import worst_violation
 
     failed = [table for table in result.tables if table.verdict == "unsatisfied"]
     names = [table.table + (f" ({table.kind})" if table.kind else "") for table in failed]
     worst = next((worst_violation(t.recommended) for t in failed[:1] if t.recommended), None)
-    reason = f": {worst.message}" if worst else ""
+    reason = f": {worst.message.partition('; ')[0]}" if worst else ""
     others = f"; nor for {', '.join(names[1:])}" if names[1:] else ""
     where = names[0] if names else ""
     arranged = [a for a in result.arrangements if a.conflicts]
@@ -105,7 +107,7 @@ def unsatisfied(result: AnalysisDocument) -> ConstraintError:
     if not failed and together:
         return ConstraintError(together[0].message, where="all tables", fix=SHARED_FIX)
     sentences = [c.sentence for c in conflicts[0]] if conflicts else []
-    fix = f"give up one of: {'; '.join(sentences)}" if len(sentences) > 1 else ""
+    fix = f"give up one of: {'; '.join(sentences)}" if len(sentences) > 1 else remedy(failed[0]) if failed else ""
     return ConstraintError(f"no key holds every constraint{reason}{others}", where=where, fix=fix)
 
 

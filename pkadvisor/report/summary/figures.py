@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisScheme
 from pkadvisor.documents.explanation import ExplanationScheme
-from pkadvisor.numbers import FACTOR_MOST, amount, breaks, ratio
+from pkadvisor.numbers import FACTOR_MOST, amount, ratio
 from pkadvisor.values import dataclass
 
 CAUSES = {
@@ -86,26 +86,40 @@ def _times_target(figures: Figures) -> str:
 
 
 def _price(figures: Figures) -> str:
-    """What a month costs, with the requests that it is the price of."""
+    """What a month of requests and storage costs, and the mean requests a second that it is the price of."""
     cost = (
         UNKNOWN if figures.price_per_month is None else f"{amount(figures.price_per_month)} {figures.currency}".rstrip()
     )
-    return cost if figures.requests_per_s is None else f"{cost} (mean {amount(figures.requests_per_s)}/s)"
+    return cost if figures.requests_per_s is None else f"{cost} ({amount(figures.requests_per_s)} req/s)"
 
 
-def _number(value: float | None) -> str:
-    return UNKNOWN if value is None else amount(value)
+def _read_of_all(figures: Figures) -> str:
+    """Rows read per row returned; it is said of what, because a sentence below gives those of one query."""
+    read = figures.rows_read_per_row_returned
+    return UNKNOWN if read is None else f"{amount(read)} (all queries)"
+
+
+def breaks_at(factor: float | None) -> str:
+    """At how many times today's load a design breaks, as a cell of a table: ``3.8x``, or now where it is broken."""
+    if factor is None:
+        return "never"
+    return ratio(factor) if factor >= 1 else f"now (from {ratio(factor)} on)" if factor >= 0.01 else "now"
+
+
+def _breaks(figures: Figures) -> str:
+    return breaks_at(None if figures.first_break is None else figures.first_break.factor)
 
 
 BREAKS = FigureRow(
     "breaks at, x today's load",
-    lambda figures: breaks(None if figures.first_break is None else figures.first_break.factor),
+    _breaks,
     lambda figures: figures.first_break is not None and figures.first_break.factor < 1,
 )
+READ = FigureRow("rows read per row returned", _read_of_all)
 ROWS: tuple[FigureRow, ...] = (
     FigureRow("hottest partition, peak", _times_target, lambda figures: (figures.hottest_partition or 0) > 1),
-    FigureRow("rows read per row returned", lambda figures: _number(figures.rows_read_per_row_returned)),
-    FigureRow("cost a month (requests/s)", _price),
+    READ,
+    FigureRow("cost a month with storage", _price),
     BREAKS,
 )
 """The table of before and after."""

@@ -13,18 +13,27 @@ HELPS_BESIDES = {
 """What helps against a load that every key leaves that was tried: others may bear it."""
 
 
+def remedy(table: AnalysisTable) -> str:
+    """What helps where the best keys still miss one limit, which no key does; else empty."""
+    ((code, message),) = missed.items() if len(missed := _missed(table)) == 1 else [("", "")]
+    behind = REMEDY_BEHIND.get(code)
+    return message.rpartition(behind)[2] if behind else HELPS_BESIDES.get(code, "")
+
+
 def no_key_holds(table: AnalysisTable) -> str:
     """What helps where the best keys still miss one limit; else which constraints no key holds together."""
-    best = table.recommended
-    missed = {} if best is None else {v.code: v.message for v in best.violations if not v.assumed_growth}
-    if len(missed) == 1:
-        ((code, message),) = missed.items()
-        if code in REMEDY_BEHIND:
-            return f"No key helps: {message.rpartition(REMEDY_BEHIND[code])[2]}."
-        if code in HELPS_BESIDES:
-            return f"No key tried helps: {HELPS_BESIDES[code]}."
+    helps = remedy(table)
+    if helps:
+        tried = "" if REMEDY_BEHIND.keys() & _missed(table).keys() else " tried"
+        return f"No key{tried} helps: {helps}."
     conflicts = table.conflicts
     sentences = [c.sentence for c in conflicts[0].constraints] if conflicts else []
     if len(sentences) > 1:
         return f"No key holds {'both' if len(sentences) == 2 else 'all of these'}: {' and '.join(sentences)}."
     return f"No key holds this: {sentences[0]}." if sentences else ""
+
+
+def _missed(table: AnalysisTable) -> dict[str, str]:
+    """By its code, what the message says of each constraint that the best keys break today."""
+    best = table.recommended
+    return {} if best is None else {v.code: v.message for v in best.violations if not v.assumed_growth}

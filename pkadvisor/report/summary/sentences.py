@@ -48,7 +48,6 @@ ABSENT_SHARE = 0.5
 """Share of a query's keys that the data lacks from which rows are taken to be missing: others ask for what is gone."""
 UPDATES_CHANGE = "whether updates ("
 """How an unknown begins that asks whether updates change what the recommended keys hold."""
-QUOTE = "'"
 NOBODY = "nothing at the peak"
 
 
@@ -95,25 +94,25 @@ def confidence(table: AnalysisTable, log: AnalysisLog | None) -> str:
     return f"{how_sure}." if how_sure.startswith("low") else f"{how_sure}, if {condition(log)}."
 
 
-def throttled(table: AnalysisTable, refused_in_log: float = 0.0) -> str:
-    """Which partition is throttled at the peak, how much of what is asked of it, or what else passes its target, and
+def throttled(table: AnalysisTable, refused_in_log: float = 0.0, *, in_short: bool = False) -> str:
+    """Which partitions are throttled at the peak, how many attempts on the hottest, or what else passes its target, and
     whether the recommended keys end that; empty where no keys are advised.
 
-    ``refused_in_log``: the share of the attempts of the log that got 503, which, if it is large, is told of the current
-    keys in place of that of the model.
+    ``refused_in_log``: the share of the attempts of the log that got 503; if it is large, it is told of the current
+    keys in place of that of the model, else beside it. ``in_short``: on one line.
     """
     best, current = table.recommended, table.current
     if best is None or ranking_of(table) is None:
         return ""
     logged = refused_in_log if current is not None else 0.0
-    now = _throttled(table, current or best, "current" if current else "recommended", logged)
+    now = _throttled(table, current or best, "current" if current else "recommended", logged, in_short)
     if current is None or table.ranking_says == "keep":
         return f"{now}." if now else _refused(refused_in_log) or f"{NOBODY}."
-    after = _throttled(table, best, "recommended")
+    after = _throttled(table, best, "recommended", in_short=in_short)
     if now and after:
         return f"{now}; under the recommended keys {after}."
     if now:
-        return f"{now}; after: {'no partition' if now[-1] == QUOTE else 'none'}."
+        return f"{now}; after: none."
     if after:
         return f"under the recommended keys {after}; today none."
     return _refused(refused_in_log) or f"{NOBODY}, under either key."
@@ -126,24 +125,35 @@ def _refused(share: float) -> str:
     return f"{percent(share)} of the attempts in the log got 503, but no partition is over its target at these rates."
 
 
-def _throttled(table: AnalysisTable, scheme: AnalysisScheme, design: str, refused_in_log: float = 0.0) -> str:
-    """The share of the attempts on the hottest partition of a scheme that is refused, and how many more are over their
-    target; of bursts the share of all attempts that the log shows."""
+def _throttled(
+    table: AnalysisTable, scheme: AnalysisScheme, design: str, logged: float = 0.0, in_short: bool = False
+) -> str:
+    """The hottest partition of a scheme with the share of the attempts on it that is refused, and how many more are
+    over their target; of bursts the share of all attempts that the log shows."""
     hot, share = scheme.hot_partition, term(scheme, "throttled at peak")
     if hot is not None and any(r.code == REFUSED_BURST for r in scheme.remarks):
         bursts = f"bursts on '{brief(hot.partition_key)}'"
-        return f"{percent(refused_in_log)} of the attempts in the log, in {bursts}" if refused_in_log else bursts
+        return f"{percent(logged)} of the attempts in the log, in {bursts}" if logged else bursts
     if hot is None or not share:
         return _over_together(scheme) or _throttled_burst(scheme)
     target = next((v.limit for v in scheme.violations if v.code == "hot-partition"), None)
     skew = next((d for d in (table.skew.designs if table.skew else ()) if d.design == design), None)
     over = [p for p in skew.top if p.entities_per_s_peak > target] if skew and target else []
     and_more = "+" if skew and len(over) == len(skew.top) < skew.partitions else ""
-    more = f", {len(over) - 1}{and_more} more" if over[1:] else ""
-    named = f"'{brief(hot.partition_key)}'{more}"
-    if refused_in_log >= MUCH_REFUSED:
-        return f"{percent(refused_in_log)} of attempts (log); over target: {named}"
-    return f"{percent(share)} of attempts (model): {named}"
+    more = f"{' and' if not in_short else ','} {len(over) - 1}{and_more} more" if over[1:] else ""
+    return f"'{brief(hot.partition_key)}' ({_refused_share(share, logged, in_short)}){more}"
+
+
+def _refused_share(share: float, logged: float, in_short: bool) -> str:
+    """The share of attempts that is refused, with what it is a share of: that of the model is one of the peak and of
+    one partition, that of a log one of all its minutes and partitions."""
+    if logged >= MUCH_REFUSED:
+        return f"{percent(logged)}, log" if in_short else f"{percent(logged)} of all attempts in the log"
+    if logged >= REFUSED:
+        if in_short:
+            return f"peak, model: {percent(share)}; whole log: {percent(logged)}"
+        return f"{percent(share)} of its attempts at the peak, model; {percent(logged)} of all attempts in the log"
+    return f"{percent(share)}, model" if in_short else f"{percent(share)} of its attempts, model"
 
 
 def _over_together(scheme: AnalysisScheme) -> str:
@@ -314,11 +324,11 @@ def _why_change(table: AnalysisTable, current: AnalysisFullScheme, best: Analysi
         return f"Current keys: {_head(broken[0].message)}."
     first = first_break(current)
     if current.violations and first is not None:
-        outlook, growth = table.forecast, "the growth to plan for"
+        outlook, growth = table.forecast, "less than the growth to plan for"
         if outlook is not None:
-            growth = f"{ratio(outlook.horizon_factor)} ({outlook.basis})"
+            growth = f"the growth to plan for is {ratio(outlook.horizon_factor)} ({outlook.basis})"
         when = first.when.removesuffix(" today's load")
-        return f"Current keys break {when} ({first.cause_short}), before {growth}{': ' if waste else '.'}{waste}"
+        return f"Current keys break {when}, {growth}{': ' if waste else '.'}{waste}"
     if waste:
         return waste
     return f"The current keys lose by {lost(current.loses)}." if current.loses else ""

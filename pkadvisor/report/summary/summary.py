@@ -6,13 +6,14 @@ import shlex
 
 from pkadvisor.documents.analysis import AnalysisArranged, AnalysisDocument
 from pkadvisor.documents.analysis_inputs import AnalysisLog
-from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
+from pkadvisor.documents.analysis_scheme import AnalysisScheme
 from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisTable
 from pkadvisor.errors import InputError
 from pkadvisor.numbers import amount, plural, rate
 from pkadvisor.report.summary import sentences
 from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures_of
-from pkadvisor.report.summary.verdicts import HEADLINES, give, table_title, verdict_of
+from pkadvisor.report.summary.key_names import key_names
+from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, HEADLINES, give, table_title, verdict_of
 from pkadvisor.values import dataclass
 
 ONE_LINE = 66
@@ -29,42 +30,48 @@ def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
         return ""
     if flip.query is not None and flip.rate_per_s is not None:
         before = next((q.rate_per_s for q in table.workload if q.name == flip.query), None)
-        name, then = f"'{brief(flip.query)}'", _instead(flip, table.recommended)
+        name = f"'{brief(flip.query)}'"
         if before is None:
-            return f"{name} comes at {rate(flip.rate_per_s)}: then {then}."
+            return f"{name} comes at {rate(flip.rate_per_s)}: then {_instead(flip, table)[0]}."
         turns = "rises" if flip.rate_per_s > before else "falls"
         after = rate(flip.rate_per_s, like=before)
-        whole = f"{name} {turns} from {rate(before)} to {after}: then {then}."
-        return whole if len(whole) <= ONE_LINE or not in_short else f"{name} {turns} to {after}: {then}."
+        ways = _instead(flip, table)
+        whole = [f"{name} {turns} from {rate(before)} to {after}: then {then}." for then in ways]
+        if not in_short:
+            return whole[0]
+        said = [*whole[:1], *(f"{name} {turns} to {after}: {then}." for then in ways)]
+        return next((text for text in said if len(text) <= ONE_LINE), said[-1])
     if flip.turn == "dominated":
-        return "you add queries; no rates of these change it."
+        return "you add queries. No rate of today's queries would change it."
     if flip.turn == "ahead":
         keys = "the next best keys" if flip.rank == 2 else f"the keys of rank {flip.rank}"
         return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
-    return "you add queries; no rate of one, 0.001x to 1,000x, does."
+    return "you add queries. No rate of one query, 0.001x to 1,000x, would."
 
 
-def _instead(flip: AnalysisFlip, best: AnalysisFullScheme | None) -> str:
-    """What is better after a flip: index rows where only they differ, else other keys.
-
-    These have no name here: the keys that were compared are better then, but a search at that rate may find better ones
-    still.
-    """
-    keys = flip.keys
+def _instead(flip: AnalysisFlip, table: AnalysisTable) -> list[str]:
+    """What is better after a flip, the longest text first: index rows where only they differ, else the scheme of the
+    ranking that was compared. A search at that rate may find a better one still."""
+    keys, best = flip.keys, table.recommended
     if (
         keys is not None
         and best is not None
         and (keys.partition_key, keys.row_key) == (best.partition_key, best.row_key)
     ):
         rows, more = len(keys.index_rows), len(keys.index_rows) - len(best.index_rows)
+        if more > 0:
+            return [f"{plural(more, 'more index row')} would help"]
         if more:
-            if not rows:
-                return "no index row is needed"
-            return (
-                f"{plural(more, 'more index row')} would help" if more > 0 else f"{plural(rows, 'index row')} will do"
-            )
-        return "other index rows are better"
-    return "other keys are better"
+            return [f"{plural(rows, 'index row')} will do" if rows else "no index row is needed"]
+        return ["other index rows are better"]
+    if flip.rank is None:
+        return ["other keys are better"]
+    number = f"scheme:{table.kind}:{flip.rank}" if table.kind else f"scheme:{flip.rank}"
+    ways = [f"{number} is better (see explain)", f"{number} is better"]
+    if keys is None:
+        return ways
+    rows_too = f" + {plural(len(keys.index_rows), 'index row')}" if keys.index_rows else ""
+    return [f"{keys.partition_key} | {keys.row_key}{rows_too} is better (explain {number})", *ways]
 
 
 TABLES_SHOWN = 3
@@ -109,9 +116,10 @@ class TableSummary:
 
     ``verdict`` as ``verdicts`` names it. ``read``: entities read and entities of the table, where the data is a sample.
     ``keys``, ``current`` and ``recommended`` are None where there are none, and where the inputs do not carry advice;
-    of a key that is kept only ``current`` is given. ``keys_now``: the current ones where others are advised. Sentences
-    are empty where there is nothing to say. ``ask_first``: what to find out before keys are used that only the rows
-    looked at show to be unique. ``cautions``: a caveat, a question to check or both, each with its label. ``give``:
+    of a key that is kept only ``current`` is given. ``keys_now``: the current ones where others are advised, not
+    only more index rows. ``key_names``: what names in them mean that nobody gave. Sentences are empty where there is
+    nothing to say. ``ask_first``: what to find out before keys are used that only the rows looked at show to be unique.
+    ``cautions``: a caveat, a question to check or both, each with its label. ``give``:
     what to give next where there is no advice; ``next_command``: else what to run next.
     """
 
@@ -121,12 +129,14 @@ class TableSummary:
     read: tuple[int, int] | None
     keys: Keys | None
     keys_now: Keys | None
+    key_names: str
     current: Figures | None
     recommended: Figures | None
     hot_keys: tuple[HotKey, ...]
     why: str
     ask_first: str
     throttled: str
+    throttled_short: str
     confidence: str
     changes_if: str
     changes_if_short: str
@@ -163,7 +173,7 @@ class TableSummary:
     def prose_in_short(self) -> tuple[tuple[str, str], ...]:
         """The sentences with long keys by their rank, without that on who is throttled where nobody is: the figures
         show it."""
-        short = {"Changes if": self.changes_if_short}
+        short = {"Changes if": self.changes_if_short, "Throttled": self.throttled_short}
         sentences_shown = [(label, short.get(label, text)) for label, text in self.prose]
         return tuple(
             pair for pair in sentences_shown if pair[0] != "Throttled" or not pair[1].startswith(sentences.NOBODY)
@@ -226,18 +236,21 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
     logged, verdict = result.log is not None, verdict_of(table)
     advised = None if verdict == "not_enough" else best  # keys of a guess are not there to be copied
     before, after = (advised, None) if verdict == "keep" else (current, advised)
+    refused = _refused_in_log(result.log)
     return TableSummary(
         table=table.table,
         title=table_title(table),
         verdict=verdict,
         read=(data.entities_read, data.entities_total) if data and data.entities_read < data.entities_total else None,
         keys=keys_of(advised) if advised else None,
-        keys_now=keys_of(current) if advised and current and verdict != "keep" else None,
+        keys_now=keys_of(current) if advised and current and verdict not in ("keep", ADD_INDEX_ROW) else None,
+        key_names=key_names(current or best) if advised else "",
         current=figures_of(before, target) if advised and before else None,
         recommended=figures_of(after, target) if after else None,
         hot_keys=_hot_keys(table) if advised is None else (),
         why=sentences.why(table),
-        throttled=sentences.throttled(table, _refused_in_log(result.log)) if advised else "",
+        throttled=sentences.throttled(table, refused) if advised else "",
+        throttled_short=_throttled_short(table, refused) if advised else "",
         confidence=sentences.confidence(table, result.log),
         changes_if=changes_if(table),
         changes_if_short=changes_if(table, in_short=True),
@@ -246,6 +259,11 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
         give=give(table),
         next_command=_next_command(table, verdict, inputs, several),
     )
+
+
+def _throttled_short(table: AnalysisTable, refused: float) -> str:
+    said = sentences.throttled(table, refused)
+    return said if len(said) <= ONE_LINE else sentences.throttled(table, refused, in_short=True)
 
 
 def _refused_in_log(log: AnalysisLog | None) -> float:

@@ -12,8 +12,8 @@ from pkadvisor.documents.comparison import (
     ComparisonTable,
     ComparisonWorkload,
 )
-from pkadvisor.numbers import amount, breaks, milliseconds, percent, rate
-from pkadvisor.report.summary.figures import CAUSES
+from pkadvisor.numbers import amount, milliseconds, percent, rate
+from pkadvisor.report.summary.figures import BREAKS, CAUSES, breaks_at
 from pkadvisor.report.summary.sentences import sentence_of
 from pkadvisor.report.summary.verdicts import table_title
 from pkadvisor.report.text.page import Page
@@ -29,8 +29,8 @@ FIGURES = (
     ("hottest partition, peak", "hottest partition at peak"),
     ("throttled at peak", "throttled at peak"),
     ("requests/s", "requests"),
-    ("cost a month", "price"),
-    ("breaks at, x today's load", "smallest break factor"),
+    ("cost a month with storage", "price"),
+    (BREAKS.label, "smallest break factor"),
     ("score of 100", "score"),
 )
 """What the first screen shows of both designs, and the measure of the document that holds it."""
@@ -143,7 +143,7 @@ def _shown(measure: ComparisonMeasure, value: float | None, cause: str | None) -
     """A measure of one side, of which the cause is the limit that it reaches first."""
     name = measure.name
     if name == "smallest break factor":
-        return breaks(value) + (f": {CAUSES.get(cause, cause)}" if cause else "")
+        return breaks_at(value).partition(" (")[0] + (f": {CAUSES.get(cause, cause)}" if cause else "")
     if value is None:
         return "unknown"
     if name == "price":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pkadvisor.documents.score import ScoreDocument, ScoreScheme, ScoreTable
 from pkadvisor.numbers import amount, percent, rate
 from pkadvisor.report.summary.figures import by_load, figures_of, first_break
+from pkadvisor.report.summary.key_names import key_names
 from pkadvisor.report.summary.scored import partition_target, score_sentences, score_verdict
 from pkadvisor.report.summary.summary import keys_of
 from pkadvisor.report.summary.verdicts import table_title
@@ -49,6 +50,8 @@ def _first_screen(page: Page, table: ScoreTable, card: ScoreScheme) -> None:
     page.line(f"{headline}   {table_title(table)}, {card.label}", style)
     for block in key_lines(page, keys_of(scheme)):
         page.lines += block
+    if names := key_names(scheme):
+        page.wrapped(names)
     target = partition_target(scheme)
     if target is not None:
         page.lines += figure_lines(page, [(card.label, figures_of(scheme, target))])

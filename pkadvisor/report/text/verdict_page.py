@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pkadvisor.numbers import percent, plural
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.escapes import fold
-from pkadvisor.report.summary.figures import BREAKS, ROWS, Figures
+from pkadvisor.report.summary.figures import BREAKS, READ, ROWS, FigureRow, Figures
 from pkadvisor.report.summary.summary import Keys, ShownIndexRow, Summary, TableSummary
 from pkadvisor.report.text.page import Page
 
@@ -48,10 +48,11 @@ def table_lines(page: Page, table: TableSummary) -> list[str]:
     prose = [sentence_lines(page, f"{label}:", text) for label, text in table.prose]
     short = [sentence_lines(page, f"{label}:", text) for label, text in table.prose_in_short]
     keys = [] if table.keys is None else key_lines(page, table.keys)
+    names = [_one(page, page.exact(f"  {table.key_names}"))] if table.key_names else []
     now = [_current_line(page, table.keys_now)] if table.keys_now else []
     keys += [_hot_key(page, key.of, key.share, key.partition_key) for key in table.hot_keys]
     if page.width >= WIDE:
-        room = LINES_MAX - 1 - len(cells) + (page.width >= WIDER)
+        room = LINES_MAX - 1 - len(cells) - len(names) + (page.width >= WIDER)
         after = shortened(page, after, 3)
         keys = _as_fit(keys, room - len(after) - min(len(prose), PROSE_LEAST))
         prose, now = _beside(page, now, prose, short, room - len(after) - sum(map(len, keys)))
@@ -59,6 +60,7 @@ def table_lines(page: Page, table: TableSummary) -> list[str]:
         head,
         *(line for block in keys for line in block),
         *now,
+        *names,
         *cells,
         *(line for block in prose for line in block),
         *after,
@@ -111,6 +113,11 @@ def _current_line(page: Page, keys: Keys) -> str:
     """The keys that others are advised for, on one line: nobody copies them."""
     rows = f" + {plural(len(keys.index_rows), 'index row')}" if keys.index_rows else ""
     text = page.exact(f"  {'current':<14} {quoted(keys.partition_key)} | {quoted(keys.row_key)}{rows}")
+    return _one(page, text)
+
+
+def _one(page: Page, text: str) -> str:
+    """A text on one line, cut where it is too long, that nobody copies."""
     return page.style(text if len(text) <= page.width else f"{text[: page.width - 3]}...", "dim")
 
 
@@ -156,37 +163,35 @@ def _as_fit(blocks: list[list[str]], room: int) -> list[list[str]]:
 # -- before and after -------------------------------------------------------------------------------------------------
 
 
+_SHORTENED: tuple[tuple[FigureRow, ...], ...] = ((), (BREAKS,), (BREAKS, READ), ROWS)
+"""Rows that lose what stands in brackets, fewest first, until the columns are narrow enough."""
+
+
 def figure_lines(page: Page, designs: Sequence[tuple[str, Figures]]) -> list[str]:
-    """A column for each design, under its name; without what stands in brackets where that makes them fit."""
+    """A column for each design, under its name, with the cause of each first limit; without what stands in brackets,
+    then without the causes of the designs that stand first, where that makes the columns fit."""
     if not designs:
         return []
-    labels = ["", *(row.label for row in ROWS)]
-    columns = [[name, *(row.show(figures) for row in ROWS)] for name, figures in designs]
-    causes = [_cause(table_figures) for _, table_figures in designs]
-    for cells in ([labels, *columns], [[cell.partition(" (")[0] for cell in column] for column in (labels, *columns)]):
-        lines = _columns(page, cells[0], cells[1:], causes)
-        if lines:
-            return lines
+    for left_out in range(len(designs) + 1):
+        for shortened_rows in _SHORTENED:
+            columns = [_cells(design, shortened_rows, number >= left_out) for number, design in enumerate(designs)]
+            widths = [max(CELL, *map(len, column)) for column in columns]
+            if LABEL + sum(width + 2 for width in widths) <= page.width:
+                return _columns(page, columns, widths)
     return _narrow_figures(page, designs)
 
 
-def _columns(page: Page, labels: list[str], columns: list[list[str]], causes: Sequence[str]) -> list[str]:
-    """The columns side by side, none where they are too wide; the cause of the last design first, others where they fit
-    beside it."""
+def _cells(design: tuple[str, Figures], shortened_rows: Sequence[FigureRow], with_cause: bool) -> list[str]:
+    """The cells of a design, its name first."""
+    name, figures = design
+    cells = [row.show(figures).partition(" (")[0] if row in shortened_rows else row.show(figures) for row in ROWS]
+    return [name, *cells[:-1], cells[-1] + (_cause(figures) if with_cause else "")]
 
-    def widths_of(columns: list[list[str]]) -> list[int]:
-        return [max(CELL, *map(len, column)) for column in columns]
 
-    for number in reversed(range(len(columns))):
-        trial = [list(column) for column in columns]
-        trial[number][-1] += causes[number]
-        if LABEL + sum(width + 2 for width in widths_of(trial)) <= page.width:
-            columns = trial
-    widths = widths_of(columns)
-    if LABEL + sum(width + 2 for width in widths) > page.width:
-        return []
+def _columns(page: Page, columns: list[list[str]], widths: list[int]) -> list[str]:
+    """The columns side by side, behind their labels."""
     lines = []
-    for label, *cells in zip(labels, *columns, strict=True):
+    for label, *cells in zip(["", *(row.label for row in ROWS)], *columns, strict=True):
         row = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         lines.append(page.style(page.words(f"  {label:<{LABEL}}{row}".rstrip()), "" if label else "head"))
     return lines

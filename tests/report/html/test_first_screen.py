@@ -69,7 +69,11 @@ def test_the_first_section_is_the_summary_of_the_terminal(verdict: str) -> None:
 def test_a_figure_past_its_limit_is_marked_and_a_break_has_its_cause() -> None:
     rows = cells(drawn(result("footrace"), "verdict"), "figures")
     assert rows[1] == ["Hottest partition, peak", "5.14x its target past the limit", "0.09x its target"]
-    assert rows[4] == ["Breaks at, x today's load", "0.19x past the limitpartition scans", "10.9xhottest partition"]
+    assert rows[4] == [
+        "Breaks at, x today's load",
+        "now (from 0.19x on) past the limitpartition scans",
+        "10.9xhottest partition",
+    ]
 
 
 def test_the_matrix_has_a_row_for_each_query_and_tells_the_worst_first() -> None:

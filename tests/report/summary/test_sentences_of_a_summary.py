@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from pkadvisor.cli.commands.analyze import unsatisfied
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate
@@ -114,8 +115,18 @@ def test_what_helps_is_said_where_no_key_does(missed: list[tuple[str, str]], say
     assert dict(only(found).cautions)["Caveat"] == says
 
 
+def test_the_error_says_what_the_page_says_where_no_key_helps() -> None:
+    found = result("orders")
+    found["outcome"] = "constraint-unsatisfied"
+    table = found["tables"][0]
+    table |= {"verdict": "unsatisfied", "ranking_says": "unsatisfied", "conflicts": []}
+    table["recommended"]["violations"] = [violation_of("hot-partition", "'x' takes 9/s; use a finer PartitionKey")]
+    error = unsatisfied(typed(found))
+    assert "finer" not in str(error) and error.fix == "cache the reads, or read one of several copies"
+
+
 def test_who_is_throttled_is_named_for_both_keys() -> None:
-    hot = "71.3 % of attempts (model): '2023 Chicago Marathon__Full', 5 more"
+    hot = "'2023 Chicago Marathon__Full' (71.3 % of its attempts, model) and 5 more"
 
     def refused_after(table: dict[str, Any]) -> None:
         term(table["recommended"])["value"] = 0.2
@@ -140,7 +151,8 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
     burst = "partition 'x' takes 4,581 entities in its busiest second, 2.29x its target"
     assert throttled_line(refused_for_a_second) == f"{burst}; after: none."
     assert throttled_line(lambda _: None) == f"{hot}; after: none."
-    assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys 20 % of attempts (model): '")
+    assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys '")
+    assert "' (20 % of its attempts, model)" in throttled_line(refused_after)
     assert throttled_line(over_together) == "range scans, at 5.14x the target; after: none."
     assert throttled_line(refused_by_none) == "nothing at the peak, under either key."
     assert throttled_line(lambda t: t.update(why_not="too few rows", verdict="not_enough")) == ""
@@ -149,11 +161,20 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
 def test_what_a_log_counts_as_throttled_is_told_in_place_of_what_the_model_says() -> None:
     found = result("footrace")
     found["log"] = result("microblog")["log"] | {"throttled": 477, "requests_attempted": 1000}
-    told = "47.7 % of attempts (log); over target: '2023 Chicago Marathon__Full', 5 more; after: none."
-    assert only(found).throttled == told
-    for few in (0, 6):
-        found["log"]["throttled"] = few
-        assert only(found).throttled.startswith("71.3 % of attempts (model): ")
+    hot = "'2023 Chicago Marathon__Full'"
+    assert only(found).throttled == f"{hot} (47.7 % of all attempts in the log) and 5 more; after: none."
+    assert only(found).throttled_short == f"{hot} (47.7 %, log), 5 more; after: none."
+    found["log"]["throttled"] = 0
+    assert only(found).throttled == f"{hot} (71.3 % of its attempts, model) and 5 more; after: none."
+
+
+def test_two_shares_that_differ_are_told_with_what_each_is_a_share_of() -> None:
+    """The model speaks of one partition at the peak, the log of all its minutes and partitions."""
+    hot = "'Channel9'"
+    told = "81.3 % of its attempts at the peak, model; 0.629 % of all attempts in the log"
+    assert only(result("microblog")).throttled == f"{hot} ({told}); after: none."
+    in_short = f"{hot} (peak, model: 81.3 %; whole log: 0.629 %); after: none."
+    assert only(result("microblog")).throttled_short == in_short
 
 
 def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
@@ -173,18 +194,18 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
     [
         (
             {"turn": "flips", "query": "by-bib", "factor": 4, "rate_per_s": 240, "rank": 2},
-            "'by-bib' rises from 60/s to 240/s: then other keys are better.",
+            "'by-bib' rises from 60/s to 240/s: then scheme:2 is better (see explain).",
         ),
         (
             {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
-            "'by-bib' falls from 60/s to 6/s: then other keys are better.",
+            "'by-bib' falls from 60/s to 6/s: then scheme:3 is better (see explain).",
         ),
-        ({"turn": "dominated"}, "you add queries; no rates of these change it."),
+        ({"turn": "dominated"}, "you add queries. No rate of today's queries would change it."),
         (
             {"turn": "ahead", "rank": 2},
             "the tolerances of the ranking change. Compared alone, the next best keys rank first.",
         ),
-        ({"turn": "none"}, "you add queries; no rate of one, 0.001x to 1,000x, does."),
+        ({"turn": "none"}, "you add queries. No rate of one query, 0.001x to 1,000x, would."),
         (None, ""),
     ],
 )
@@ -201,7 +222,7 @@ def test_what_follows_from_a_rate_is_not_cut_off_by_a_long_name() -> None:
     next(q for q in found["tables"][0]["workload"] if q["name"] == "by-bib")["name"] = name
     flip = {"turn": "flips", "query": name, "factor": 4, "rate_per_s": 240, "rank": 2, "goal": None}
     found["tables"][0]["flip"] = {**flip, "proof": [], "rates_tried": 1}
-    assert only(found).changes_if_short == "'merge by registration' rises to 240/s: other keys are better."
+    assert only(found).changes_if_short == "'merge by registration' rises to 240/s: scheme:2 is better."
 
 
 @pytest.mark.parametrize(
@@ -210,11 +231,15 @@ def test_what_follows_from_a_rate_is_not_cut_off_by_a_long_name() -> None:
         (None, 0, "no index row is needed"),
         (None, 2, "1 more index row would help"),
         (None, 1, "other index rows are better"),
-        (("{event}", "{bib}"), 0, "other keys are better"),
-        (("{event}_{distance}", "{bib}"), 1, "other keys are better"),
+        (("{event}", "{bib}"), 0, "{event} | {bib} is better (explain scheme:7)"),
+        (
+            ("{event}_{distance}", "{bib}"),
+            1,
+            "{event}_{distance} | {bib} + 1 index row is better (explain scheme:7)",
+        ),
     ],
 )
-def test_a_flip_names_index_rows_that_differ_and_no_other_keys_that_a_search_at_that_rate_may_beat(
+def test_a_flip_names_index_rows_that_differ_or_the_keys_that_were_compared(
     keys: tuple[str, str] | None, index_rows: int, says: str
 ) -> None:
     found = result("footrace")
@@ -225,7 +250,9 @@ def test_a_flip_names_index_rows_that_differ_and_no_other_keys_that_a_search_at_
     found["tables"][0]["flip"] |= {"turn": "flips", "query": "by-bib", "rate_per_s": 6.0, "rank": 7, "keys": other}
     assert len(best["index_rows"]) == 1
     assert only(found).changes_if == f"'by-bib' falls from 60/s to 6/s: then {says}."
-    assert only(found).changes_if_short == only(found).changes_if
+    short = only(found).changes_if_short
+    assert len(short) <= 66
+    assert "scheme:7 is better (see explain)" in short if keys else short == only(found).changes_if
 
 
 def test_the_query_that_loads_the_table_most_is_named_once() -> None:

@@ -175,7 +175,7 @@ def test_a_break_factor_without_limit_is_said_in_words() -> None:
     found = result("footrace")
     found["tables"][0]["recommended"]["breaks"] = []
     text = page(found)
-    assert re.search(r"breaks at, x today's load +0.19x: partition scans +never\n", text)
+    assert re.search(r"breaks at, x today's load +now: partition scans +never\n", text)
     assert "When it breaks" not in text
     assert "None" not in text
     assert "no limitx" not in text
