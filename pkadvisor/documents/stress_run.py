@@ -258,6 +258,7 @@ class StressWay(Part, frozen=True, kw_only=True):
     lost_share: Share
     attempts: Count
     throttled_share: Annotated[Share, said("Of attempts.")]
+    entities_read: Annotated[Count, said("Examined, with those of requests that were lost.")]
     latency_ms_p50: Amount | None
     latency_ms_p99: Amount | None
     ranges: Annotated[Count, said("Ranges of the table at the end of the run.")]

@@ -9,7 +9,7 @@ from typing import Any
 
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressTableGoal
 from pkadvisor.documents.stress_run import StressAudit, StressRun, StressWay
-from pkadvisor.numbers import milliseconds, percent, plural
+from pkadvisor.numbers import amount, milliseconds, percent, plural
 
 KEEP_CURRENT = "do not change the keys"
 REQUESTS = (
@@ -211,11 +211,28 @@ def left_out(audit: StressAudit) -> str:
 def engine_figures(audit: StressAudit) -> list[str]:
     """The figures of a run of the engine, and of the same requests where nothing is stored."""
     ways = (("engine", audit.engine), ("without rows", audit.without_rows))
-    return [f"{name}: {_figures(of_way)}" for name, of_way in ways if of_way is not None]
+    lines = [f"{name}: {_figures(of_way)}" for name, of_way in ways if of_way is not None]
+    plain = audit.without_rows
+    if (
+        plain is not None
+        and audit.entities_written
+        and audit.engine.entities_read > EXAMINED_MORE * plain.entities_read
+    ):
+        lines.append(
+            f"the engine reads {amount(audit.engine.entities_read / max(1, plain.entities_read))} times as many "
+            f"entities, because its queries also read those that this run wrote: {audit.entities_written:,} were "
+            f"written into {audit.rows:,} rows"
+        )
+    return lines
+
+
+EXAMINED_MORE = 1.05
+"""How many times as many entities the engine must read, for the page to say why."""
 
 
 def _figures(of_way: StressWay) -> str:
     times = (("p50", of_way.latency_ms_p50), ("p99", of_way.latency_ms_p99))
     latencies = [f"{name} {milliseconds(value)}" for name, value in times if value is not None]
     shares = [f"{percent(of_way.throttled_share)} throttled", f"{percent(of_way.lost_share)} lost"]
+    shares.append(f"{of_way.entities_read:,} entities read")
     return ", ".join([*shares, *latencies, plural(of_way.ranges, "range")])

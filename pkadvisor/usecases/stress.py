@@ -13,6 +13,7 @@ from pkadvisor.inputs import files_read
 from pkadvisor.limits import Limits, load_limits
 from pkadvisor.progress import Progress
 from pkadvisor.report.documents.values import Shown
+from pkadvisor.stress.experiment.audit import check_engine_time
 from pkadvisor.stress.experiment.design_run import DesignFindings, FinishedDesign, finished, run_design
 from pkadvisor.stress.experiment.designs import DesignedTable, tables_of
 from pkadvisor.stress.experiment.goals import goals_of
@@ -130,12 +131,19 @@ def _prepared_designs(
     tables: list[DesignedTable], request: StressRequest, limits: Limits
 ) -> list[tuple[PreparedDesign, ...]]:
     """All designs set up, where a PartitionKey is asked for that one of them must have; else nothing."""
-    if request.partition in (None, HOTTEST):
+    named = request.partition not in (None, HOTTEST)
+    if not named and not request.engine:
         return []
     prepared_designs = [tuple(prepare(table, design, request, limits) for design in table.designs) for table in tables]
-    check_known(
-        request.partition, [prepared for of_table in prepared_designs for prepared in of_table], request.reading.redact
-    )
+    if request.engine:
+        for prepared in (each for of_table in prepared_designs for each in of_table):
+            check_engine_time(prepared, request, request.retry_policy)
+    if request.partition is not None and named:
+        check_known(
+            request.partition,
+            [prepared for of_table in prepared_designs for prepared in of_table],
+            request.reading.redact,
+        )
     return prepared_designs
 
 

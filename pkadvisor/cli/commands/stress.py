@@ -138,6 +138,8 @@ def _request(analysed: AnalyzeRequest, given: Experiment, real: RealTarget | Non
         think_s=parse_think(given.think),
         vms=given.vms,
         find_limit=given.find_limit,
+        engine=given.engine,
+        sample_keys=given.sample_keys,
         seed=analysed.seed,
         real=real,
     )

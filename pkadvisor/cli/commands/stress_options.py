@@ -86,6 +86,15 @@ class Experiment:
         str | None,
         option("--partition", metavar="KEY", help="Also test this PartitionKey, or 'hottest', alone."),
     ] = None
+    engine: Annotated[
+        bool, option("--engine", help="Run all of the warmed-up load on the embedded engine, with rows.")
+    ] = False
+    sample_keys: Annotated[
+        int | None,
+        option(
+            "--sample-keys", metavar="N", min=1, help="The embedded engine takes N PartitionKeys and their requests."
+        ),
+    ] = None
     exit_zero: Annotated[bool, option("--exit-zero", help="Exit with 0 even if a goal is missed.")] = False
 
 

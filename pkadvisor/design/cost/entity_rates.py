@@ -14,6 +14,7 @@ from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Draw, DrawBy, GrowthOf
 from pkadvisor.remembered import remembered
+from pkadvisor.table.filters import Parameter
 from pkadvisor.values import dataclass
 
 
@@ -45,8 +46,8 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
     """Rates per entity of every class that reads, modifies and writes; no key scheme changes them.
 
     Entities are told apart by what a class names by equality, and a class that names nothing so is left out; classes
-    that name the same properties change the same entities. Instances are rows at hand, and a share of a sample is
-    scaled to the table.
+    that name the same properties and constants change the same entities. Instances are rows at hand, and a share of a
+    sample is scaled to the table.
     """
     changing = [d for d in bench.demands if d.query.read_modify_write and d.conditions.equal and not d.query.analytic]
     if not changing:
@@ -57,21 +58,24 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
 @remembered("entity rates", of=lambda changing, _, cycle_ms: (tuple(d.query for d in changing), cycle_ms))
 def _entity_rates(changing: list[Demand], bench: Bench, cycle_ms: float) -> dict[str, EntityRate]:
     population, seconds = bench.population, cycle_ms / 1000
-    by_identity: dict[tuple[str, ...], list[Demand]] = {}
+    by_identity: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Demand]] = {}
     for demand in changing:
-        names = tuple(sorted(n for n in demand.conditions.equal if population.has(n)))
-        by_identity.setdefault(names, []).append(demand)
+        equal = {name: operand for name, operand in demand.conditions.equal.items() if population.has(name)}
+        names = tuple(sorted(name for name, operand in equal.items() if isinstance(operand, Parameter)))
+        constants = tuple(sorted(f"{name} {operand}" for name, operand in equal.items() if name not in names))
+        by_identity.setdefault((names, constants), []).append(demand)
     out = {}
-    for names, demands in by_identity.items():
+    for (names, _), demands in by_identity.items():
         atoms = [("p", name) for name in names]
-        ids, size = population.groups(atoms)
+        ids, size = population.groups(atoms) if atoms else (np.zeros(population.rows, dtype=np.int64), 1)
         per_s = np.zeros(size)
         for demand in demands:
             # What a log asks for is what was asked for; Zipf's law tells what the hottest takes of the entities that it
             # stands for; other shares of a sample of the data are scaled.
             draw = demand.query.draw
             zipf = zipf_share(draw, population, names) if draw.by is DrawBy.ZIPF else None
-            factor = zipf if zipf is not None else 1.0 if draw.by is DrawBy.LOG else population.share_factor(atoms)
+            whole = draw.by is DrawBy.LOG or not atoms
+            factor = 1.0 if whole else zipf if zipf is not None else population.share_factor(atoms)
             rate = demand.weights * demand.query.rate.sustained_per_s * demand.query.entities_per_request * factor
             per_s += np.bincount(ids[demand.instances], weights=rate, minlength=size)
         hottest = float(per_s.max(initial=0.0))

@@ -19,7 +19,7 @@ from pkadvisor.observe.logs.urls import UrlShape, address_keys, blank_text, pk_o
 
 NAME: Final = "recorded exchanges"
 
-METHODS: Final = {"PUT": Op.UPDATE, "MERGE": Op.MERGE, "PATCH": Op.MERGE, "DELETE": Op.DELETE}
+METHODS: Final = {"PUT": Op.UPSERT, "MERGE": Op.MERGE, "PATCH": Op.MERGE, "DELETE": Op.DELETE}
 
 
 def claims(head: bytes) -> bool:

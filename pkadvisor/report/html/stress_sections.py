@@ -20,7 +20,7 @@ Named = TypeVar("Named", AnalysisClassCost, StressClass)
 LEVELS = {
     "bears": ("SUSTAINS THE LOAD", "good"),
     "bursts": ("SUSTAINS THE LOAD, WITH RETRIES IN BURSTS", "warn"),
-    "untested": ("NO VERDICT, INSERTS INTO ONE RANGE ARE NOT TESTED", "warn"),
+    "untested": ("NO VERDICT, THE RUN LEAVES OUT WHAT DECIDES", "warn"),
     "fails": ("DOES NOT SUSTAIN THE LOAD", "bad"),
 }
 """The headline of a design by how it takes the load, and its mood."""

@@ -136,7 +136,7 @@ def _answer(page: Page, document: StressDocument) -> None:
         if share < 1:
             bears = bears.replace("the load", f"the {percent(share)} of the load that is of partitions in the data")
         if verdict.level == "untested":
-            bears = "no verdict, this run leaves out inserts that crowd into one range of keys"
+            bears = "no verdict, this run leaves out what decides"
         if document.settings.faults:
             bears += " under these faults"
         if verdict.level == "bursts":

@@ -7,6 +7,8 @@ operation examines, where a page ends, which range and server an operation reach
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,7 +20,8 @@ from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.stamp import Layout
 from pkadvisor.engine.tables.row_keys import partition_prefix
-from pkadvisor.errors import InputError
+from pkadvisor.errors import InputError, UsageError
+from pkadvisor.numbers import lasting
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.stress_result import counts_of, total_counts
@@ -29,7 +32,7 @@ from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.simulate.loop import run_loop
 from pkadvisor.stress.store.auditor import Auditor
 from pkadvisor.stress.store.driver import effort_of, run_store
-from pkadvisor.stress.store.engine_rows import ROWS_MAX, FirstRequests, engine_rows
+from pkadvisor.stress.store.engine_rows import ROWS_MAX, EngineRows, FirstRequests, engine_rows
 from pkadvisor.stress.store.own_table import groups_of
 from pkadvisor.table.store import CreateTable, Entity, Group
 
@@ -43,13 +46,18 @@ whatever they take."""
 TRIALS = 4
 EFFORT_CLOSE = 1.25
 """How many times above or below ``EFFORT_MAX`` the requests may be that are sent."""
+EFFORT_PER_S, ROWS_PER_S = 1_000, 2_000
+"""Operations carried out and rows loaded in a second, about: measured."""
+LONGEST_S = 3600
+"""A run on the engine takes so long at the most."""
 LOADED_PER_S = 500
 """Entities per second that are loaded before the run: no target is in the way of so few."""
 LOAD_TRIES = 6
 SETTLED_NS = 10 * SECOND
 """Between loading and the run."""
 FIGURES = (
-    "requests", "lost", "lost_share", "attempts", "throttled_share", "latency_ms_p50", "latency_ms_p99",
+    "requests", "lost", "lost_share", "attempts", "throttled_share", "entities_read",
+    "latency_ms_p50", "latency_ms_p99",
 )  # fmt: skip
 
 
@@ -61,9 +69,8 @@ def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPoli
     """
     if not request.audited_requests:
         return None
-    stored, mix, rates = prepared.programs.stored, prepared.mix, prepared.rates_per_s
-    part = engine_rows(stored, prepared.scripts, mix, rates, prepared.partition_loads, request.seed)
-    rows, load = part.rows, FirstRequests(prepared.warm_load, request.audited_requests, part.sent)
+    part = _part(prepared, request)
+    rows, load = part.rows, FirstRequests(prepared.warm_load, _requests_max(request), part.sent)
     if not part.load_share:
         return None
     auditor = Auditor()
@@ -82,7 +89,7 @@ def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPoli
             capacity=store.capacity,
             begin_ns=begin_ns,
             auditor=auditor,
-            effort_max=EFFORT_MAX if without_rows is None else None,
+            effort_max=EFFORT_MAX if without_rows is None and not request.engine else None,
         )
         if not result.complete:
             raise KeyboardInterrupt
@@ -103,6 +110,52 @@ def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPoli
         violations=auditor.violations_total,
         examples=[] if request.reading.redact else list(auditor.violations),
     )
+
+
+def _part(prepared: PreparedDesign, request: StressRequest) -> EngineRows:
+    """The rows that the engine takes of a table: all of them where all of the load is to be run there."""
+    stored = prepared.programs.stored
+    return engine_rows(
+        stored,
+        prepared.scripts,
+        prepared.mix,
+        prepared.rates_per_s,
+        prepared.partition_loads,
+        request.seed,
+        rows_max=len(stored) if request.engine else None,
+        keys_max=request.sample_keys,
+    )
+
+
+def _requests_max(request: StressRequest) -> int:
+    return sys.maxsize if request.engine else request.audited_requests
+
+
+def check_engine_time(prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy) -> float:
+    """How long the whole load takes on the engine, in seconds, about. UsageError where nobody waits so long.
+
+    Told from the first requests of a run without rows.
+    """
+    part, seconds = _part(prepared, request), prepared.warm_load.duration_ns / SECOND
+    if not part.load_share:
+        return 0.0
+    result, _ = _run_without_rows(
+        prepared, request, policy, FirstRequests(prepared.warm_load, TRIAL_REQUESTS, part.sent), 0
+    )
+    counts = result.classes.values()
+    sent = max(1, sum(c.requests for c in counts))
+    each = effort_of(sum(c.attempts for c in counts), counts) / sent
+    requests = prepared.offered_per_s * seconds * part.load_share
+    takes_s = requests * max(1.0, each) / EFFORT_PER_S + len(part.rows) / ROWS_PER_S
+    if takes_s > LONGEST_S:
+        raise UsageError(
+            f"{prepared.design.label} would take the embedded engine about {lasting(round(takes_s))} "
+            f"({requests:,.0f} requests on {len(part.rows):,} rows)",
+            where="--engine",
+            fix=f"a shorter run (--duration {max(1, math.floor(seconds * LONGEST_S / takes_s / 2))}s), or the requests "
+            "to fewer PartitionKeys (--sample-keys 10)",
+        )
+    return takes_s
 
 
 def _opened(prepared: PreparedDesign, request: StressRequest) -> EmbeddedStore:
@@ -154,13 +207,15 @@ def _fitting(
     """
     if any(set(sent) - set(recorded) for sent, recorded in zip(prepared.mix, prepared.weights, strict=True)):
         return load, None
-    most = min(load.most, TRIAL_REQUESTS)
+    most = load.most if request.engine else min(load.most, TRIAL_REQUESTS)
     for _ in range(TRIALS):
         fitting = replace(load, most=most)
         result, ranges = _run_without_rows(prepared, request, policy, fitting, before)
         counts = result.classes.values()
         sent, effort = sum(c.requests for c in counts), effort_of(sum(c.attempts for c in counts), counts)
         most_there_are, fewest = sent < most or most == load.most, most <= TRIAL_REQUESTS
+        if request.engine:
+            break
         if effort > EFFORT_MAX * EFFORT_CLOSE and not fewest:
             most = max(TRIAL_REQUESTS, sent * EFFORT_MAX // effort)
         elif effort * EFFORT_CLOSE < EFFORT_MAX and not most_there_are:

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
+from pkadvisor.design.cost.entity_rates import entity_rates
 from pkadvisor.design.cost.shared_key_findings import shared_key_notes
-from pkadvisor.design.load.estimates import CostEstimate
+from pkadvisor.design.load.contention import contention
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.lazy import Floats, np
 from pkadvisor.limits import Limits
+from pkadvisor.numbers import amount
 from pkadvisor.remembered import remembered
 from pkadvisor.stress.experiment.designs import Design, DesignedTable
 from pkadvisor.stress.experiment.notes import Note
@@ -73,6 +76,11 @@ class PreparedDesign:
     @property
     def untested(self) -> str | None:
         """What the runs of the load do not test of the design, though it decides; None where nothing is missing."""
+        return self.front_untested or conflicts_untested(self.table.bench)
+
+    @property
+    def front_untested(self) -> str | None:
+        """Inserts into one range that the runs do not test; None where they do, or where there are few."""
         inserting = self.programs.inserting
         rates = [rate if inserts else 0.0 for rate, inserts in zip(self.rates_per_s, inserting, strict=True)]
         weights = []
@@ -279,6 +287,25 @@ def _compared(programs: Programs, table: DesignedTable) -> tuple[tuple[dict[int,
         weights = (weights if sample is None else sample) * ratio
         parts.append({int(i): float(weights[i]) for i in np.flatnonzero(weights > 0)})
     return tuple(parts), some
+
+
+CONFLICTING = 1.1
+"""Attempts per commit from which on the conflicts of an entity are no matter of chance."""
+
+
+def conflicts_untested(bench: Bench) -> str | None:
+    """The entity that is read, changed and written so often that its writes conflict, which the runs of arrays do not
+    test: they keep no versions. None where no write conflicts often."""
+    for name, entity_rate in entity_rates(bench).items():
+        contended = contention(entity_rate.hottest_per_s, bench.limits)
+        attempts = contended.attempts_per_commit
+        if attempts is None or attempts >= CONFLICTING:
+            often = "not all can commit" if attempts is None else f"a commit takes {amount(attempts)} attempts"
+            return (
+                f"'{name}' reads, changes and writes one entity {contended.rate_per_s:,.0f} times/s, where {often} by "
+                "the prediction; the runs of this test keep no versions of entities, so their writes do not conflict"
+            )
+    return None
 
 
 AS_CROWDED = 0.9

@@ -271,7 +271,7 @@ def _not_to_be_proved(prepared: PreparedDesign, limit_break: Break, claim: str) 
     """Why no run proves a break factor; empty where one may."""
     if limit_break.cause in NOT_ENFORCED:
         return f"{claim}: not to be proved here, {NOT_ENFORCED[limit_break.cause]}"
-    if limit_break.cause == breaks.INSERTS and prepared.untested is not None:
+    if limit_break.cause == breaks.INSERTS and prepared.front_untested is not None:
         return f"{claim}: not to be proved here, new entities of the run do not crowd as predicted"
     if limit_break.others > 0:
         return f"{claim}: not to be proved here, other tables and kinds share that target"

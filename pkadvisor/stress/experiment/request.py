@@ -163,7 +163,8 @@ class StressRequest:
     beside the current keys, in place of the recommended one. ``result``: a result file that supplies the schemes.
     ``partition``: a PartitionKey for the single-partition test, or ``hottest``. ``clients``: so many that send their
     next request ``think_s`` after an answer, on ``vms`` machines that let each a few be under way; None: no closed
-    loop. ``audited_requests``: so many at the most are run on the embedded engine, with rows.
+    loop. ``audited_requests``: so many at the most are run on the embedded engine, with rows; ``engine``: all of the
+    warmed-up run. ``sample_keys``: of so many PartitionKeys, at the most; None: of as many as usual.
     """
 
     reading: AnalyzeRequest
@@ -183,6 +184,8 @@ class StressRequest:
     vms: int | None = None
     find_limit: bool = False
     audited_requests: int = 20_000
+    engine: bool = False
+    sample_keys: int | None = None
     accelerate: bool | None = None
     seed: int = 0
     real: RealTarget | None = None

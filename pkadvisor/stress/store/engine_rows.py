@@ -77,17 +77,20 @@ def engine_rows(
     rates_per_s: Sequence[float],
     partition_loads: Sequence[float],
     seed: int,
+    rows_max: int | None = None,
+    keys_max: int | None = None,
 ) -> EngineRows:
     """All rows of a table of at most ``ROWS_MAX``; of a larger one those of whole PartitionKeys: of the hottest one,
     then of others by chance, as long as they fit.
 
     ``mix`` are the weights of the parameters of a load by class, ``rates_per_s`` the rates of the classes,
-    ``partition_loads`` the load by rank of the PartitionKey.
+    ``partition_loads`` the load by rank of the PartitionKey. ``rows_max``: in
+    place of ``ROWS_MAX``; ``keys_max``: PartitionKeys, at the most.
     """
-    if len(rows) <= ROWS_MAX:
+    space, rows_max = scripts.space, ROWS_MAX if rows_max is None else rows_max
+    if len(rows) <= rows_max and (keys_max is None or np.count_nonzero(space.rows) <= keys_max):
         return EngineRows(rows, len(rows))
-    space = scripts.space
-    chosen = _chosen(space.rows, int(np.argmax(partition_loads)), seed)
+    chosen = _chosen(space.rows, int(np.argmax(partition_loads)), seed, rows_max, keys_max or len(rows))
     sent = tuple(
         np.array([all(_inside(script, chosen) for script in of_all) for of_all in zip(*of_class, strict=True)])
         for of_class in zip(*scripts.epochs, strict=True)
@@ -102,13 +105,14 @@ def engine_rows(
     return EngineRows(some, len(rows), sent, share / (sum(rates_per_s) or 1.0))
 
 
-def _chosen(counts: Ints, hottest: int, seed: int) -> Bools:
+def _chosen(counts: Ints, hottest: int, seed: int, rows_max: int, keys_max: int) -> Bools:
     """By rank, whether the rows of a PartitionKey are loaded; ``counts`` of its rows."""
     chosen: Bools = np.equal(counts, 0)
-    room = ROWS_MAX
+    room, keys = rows_max, keys_max
     for rank in [hottest, *stream(seed, "rows", "engine").permutation(len(counts)).tolist()]:
-        if not chosen[rank] and counts[rank] <= room:
+        if keys and not chosen[rank] and counts[rank] <= room:
             chosen[rank] = True
+            keys -= 1
             room -= int(counts[rank])
     return chosen
 
