@@ -19,6 +19,7 @@ from pkadvisor.observe.logs.urls import UrlShape, address_keys, blank_text, pk_o
 
 NAME: Final = "recorded exchanges"
 
+# A PUT replaces only with If-Match, which an exchange does not record, and inserts or replaces without.
 METHODS: Final = {"PUT": Op.UPSERT, "MERGE": Op.MERGE, "PATCH": Op.MERGE, "DELETE": Op.DELETE}
 
 

@@ -114,7 +114,7 @@ def test_recorded_exchanges_classify_as_they_were_made() -> None:
         elif c.op is Op.QUERY:
             counts["query"] += c.requests
             counts["query by PartitionKey"] += c.requests if c.pk_equal else 0
-        elif c.op in (Op.UPDATE, Op.MERGE, Op.DELETE):
+        elif c.op in (Op.UPSERT, Op.MERGE, Op.DELETE):
             counts["point change"] += c.requests
         else:
             counts[str(c.op)] += c.requests
@@ -126,7 +126,7 @@ def test_recorded_exchanges_classify_as_they_were_made() -> None:
         "point change": 21,
         "batch": 27,  # and one whose parts were not recorded
         "grouped insert": 142,
-        "grouped update": 16,
+        "grouped upsert": 16,
         "grouped merge": 10,
         "grouped delete": 5,
     }
