@@ -29,7 +29,7 @@ from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
+from pkadvisor.table.edm import KEYS, SERVER_TIME, EdmType
 from pkadvisor.table.odata import Parameter
 from pkadvisor.values import dataclass
 
@@ -282,9 +282,12 @@ def _sequence_width(atoms: tuple[Atom, ...], ground: KeyGround) -> int:
 
 
 def _identifies(name: str, population: Population, *, missing: bool = False) -> bool:
-    """Whether a property may end a key: short, always present, not a measurement."""
+    """Whether a property may end a key: short, always present, not a measurement; today's keys may, where they are
+    taken as they are."""
+    if name in KEYS:
+        return True
     edm = population.types.get(name, EdmType.STRING)
-    if edm in (EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN) or name in SYSTEM_PROPERTIES:
+    if edm in (EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN) or name == SERVER_TIME:
         return False
     column = population.frame.get_column(name)[: population.rows]
     if column.null_count() and not missing:

@@ -272,7 +272,7 @@ def missing_identifiers(
     by_change = len(steady) < len(atoms) and population.surplus(steady) > 0
     if declared:
         fewest = min(declared, key=lambda names: len(set(names) - used))
-        unsure = population.rows < population.total or by_change
+        unsure = population.rows < population.total or not population.complete or by_change
         missing = [name for name in fewest if name not in used and (unsure or population.distinct([("p", name)]) == 1)]
     here = {*used, *missing}
     if ("s",) not in atoms and any(here <= group for group in shared_values(bench)):

@@ -54,6 +54,9 @@ def test_a_whole_key_that_is_declared_stays_whole() -> None:
     for key in main_keys(KeyGround(bench(READ))):
         assert {"id", "kind"} <= set(key.main.properties), key.text
     assert any("kind" not in key.main.properties for key in main_keys(KeyGround(bench(READ, total=ROWS))))
+    alone = bench(READ, total=ROWS)
+    alone.population.complete = False  # as the keys that a log names: nobody knows how many others there are
+    assert all({"id", "kind"} <= set(key.main.properties) for key in main_keys(KeyGround(alone)))
 
 
 def test_what_a_write_names_is_believed_before_a_query() -> None:
