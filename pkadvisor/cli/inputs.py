@@ -18,7 +18,7 @@ STDIN = "-"
 # Options without a value.
 FLAGS = (
     *("-q", "--quiet", "-v", "--verbose", "--no-progress", "--debug", "--isolated", "-h", "--help"),
-    *("--find-limit", "--exit-zero", "--dry-run", "--details"),
+    *("--find-limit", "--exit-zero", "--dry-run", "--details", "--engine"),
 )
 
 

@@ -268,11 +268,12 @@ class Document:
         return inside[0] + 1, inside[1] + 1, end[0] + 1, end[1] + 1
 
     def logical(self, path: Path_) -> str:
-        """A path in names: items of lists by their ``name``, else by their place."""
+        """A path in names: items of lists by their ``name``, else by their place; also of what the file leaves out, such
+        as the RowKey of a table whose kinds have their own."""
         words = list[str]()
         content: Any = self.content
-        for step in path:
-            below: Any = content[step] if isinstance(content, dict | list) else None  # type: ignore[index]
+        for number, step in enumerate(path, 1):
+            below: Any = content[step] if self.has(path[:number]) else None
             named = isinstance(step, int) and isinstance(below, dict) and isinstance(below.get("name"), str)
             words.append(below["name"] if named and isinstance(below, dict) else str(step))
             content = below

@@ -146,3 +146,11 @@ def test_an_unknown_property_in_the_keys_of_a_kind_names_the_kind(tmp_path: Path
     assert (refused.value.what, refused.value.fix) == ("no property 'usr'", "did you mean 'user'?")
     line, caret = refused.value.excerpt.splitlines()
     assert line[caret.index("^") : caret.rindex("^") + 1] == "usr"
+
+
+def test_a_path_that_the_file_leaves_out_has_a_name() -> None:
+    """A finding about the RowKey of a table whose kinds have their own ended with a KeyError."""
+    text = "tables:\n  T:\n    kinds:\n      A: {row_key: '{id}'}\n"
+    document = Document("design.yaml", text)
+    assert document.logical(("tables", "T", "row_key")) == "tables.T.row_key"
+    assert document.logical(("tables", "T", "kinds", "A", "row_key")) == "tables.T.kinds.A.row_key"
