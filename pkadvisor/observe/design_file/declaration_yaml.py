@@ -268,8 +268,8 @@ class Document:
         return inside[0] + 1, inside[1] + 1, end[0] + 1, end[1] + 1
 
     def logical(self, path: Path_) -> str:
-        """A path in names: items of lists by their ``name``, else by their place; also of what the file leaves out, such
-        as the RowKey of a table whose kinds have their own."""
+        """A path in names: items of lists by their ``name``, else by their place; also of what the file leaves out
+        such as the RowKey of a table whose kinds have their own."""
         words = list[str]()
         content: Any = self.content
         for number, step in enumerate(path, 1):
