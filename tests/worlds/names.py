@@ -12,7 +12,7 @@ from tests.worlds.model import AnyOf, Asked, Compare, Condition, Kind, Negated, 
 def named_template(text: str, names: Mapping[str, str]) -> str:
     """A template with other names."""
     for old, new in names.items():
-        text = re.sub(rf"(?<=[{{(,]){re.escape(old)}(?=[}},)])", new, text)
+        text = re.sub(rf"(?<=[{{(,`]){re.escape(old)}(?=[}},)`])", new, text)
     return text
 
 

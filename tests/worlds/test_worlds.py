@@ -17,16 +17,18 @@ from tests.worlds.draw.enlarge import enlarged
 from tests.worlds.draw.world import draw_world
 from tests.worlds.files import design, write
 from tests.worlds.known import KNOWN, known
-from tests.worlds.law import evidence, harmless, large, logs
+from tests.worlds.law import changes, evidence, harmless, large, logs
 from tests.worlds.laws import LAWS, judge
 from tests.worlds.mistakes import wrapped
-from tests.worlds.model import Scheme
+from tests.worlds.model import Kind, Scheme
+from tests.worlds.names import named_template
 from tests.worlds.planted import MISTAKES, Mistake, shows
 from tests.worlds.running import analyzed
 from tests.worlds.shrink import shrunk
+from tests.worlds.values import STRING
 
 SHORT = (21,)
-HELD = (4, 22, 3028, 20004, 1795460762, 1795460771)
+HELD = (4, 22, 3028, 20004, 1795460762, 1795460771, 1795907357)
 """Worlds in which a law did not hold once."""
 LONG = (2, 3, *range(1000, 1300), *HELD)
 LARGE = (6, 8)
@@ -111,6 +113,13 @@ def test_harmless_sees_a_changed_count(tmp_path: Path) -> None:
     other = copy.deepcopy(table)
     other["recommended"]["classes"][0]["requests"] *= 1.001
     assert [b.what for b in harmless._compared("a plant", world, table, other)] != []
+
+
+def test_names_in_backticks_are_changed_and_restored() -> None:
+    world = replace(draw_world(3, rows_most=300), kinds=(Kind("K", {"ключ.9": STRING, "id": STRING}, ()),))
+    other = named_template("{`ключ.9`}_{lower(id)}", {n: changes.renamed(n) for n in world.kinds[0].types})
+    assert other == "{`Ключ.9`}_{lower(Id)}"
+    assert changes.restored(other, world) == "{`ключ.9`}_{lower(id)}"
 
 
 def test_an_upper_bound_of_what_is_returned_is_a_lower_bound_of_what_is_read_before_top() -> None:

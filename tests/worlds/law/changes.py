@@ -3,14 +3,13 @@ like."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
 from tests.worlds.key_text import braced
 from tests.worlds.model import Asked, IndexRow, Kind, World
-from tests.worlds.names import renamed_properties
+from tests.worlds.names import named_template, renamed_properties
 from tests.worlds.shrink import names_of
 from tests.worlds.values import INT32, STRING
 
@@ -24,9 +23,7 @@ def renamed(name: str) -> str:
 
 def restored(text: str, world: World) -> str:
     """A template with the names of before."""
-    for name in {n for k in world.kinds for n in k.types}:
-        text = re.sub(rf"(?<=[{{(,]){re.escape(renamed(name))}(?=[}},)])", name, text)
-    return text
+    return named_template(text, {renamed(n): n for k in world.kinds for n in k.types})
 
 
 def rename(world: World, random: Random) -> World:

@@ -2,7 +2,7 @@
 
 ``QUIRKS``: requests with ``x eq a or x eq b``; a value that all requests of a class name; a request whose clock is
 years off; a log of less than a minute; answers 404, for entities that the export lacks; identifiers in hex; deletes in
-one burst; requests of another table, and group transactions of another account.
+one burst; requests of another table, and group transactions of another account. ``upsert`` stands in place of updates.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class DrawnLog:
     length_s: float = field(init=False)
 
     def __post_init__(self) -> None:
-        kinds = ("point", "partition", "insert", "update", "delete")
+        changed = "upsert" if "upsert" in self.quirks else "update"
+        kinds = ("point", "partition", "insert", changed, "delete")
         self.counts = dict(zip(kinds, self.random.sample(REQUESTS, len(kinds)), strict=True))
         self.length_s = SHORT_S if "short" in self.quirks else LENGTH_S
         self.partitions = sorted({r.partition for r in self.exported.rows})

@@ -47,6 +47,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
 
     random = Random(world.seed)
     quirks = {quirk for quirk in QUIRKS if random.random() < SHARE}
+    quirks |= {"upsert"} if Random(f"{world.seed} upsert").random() < SHARE else set()
     kind = replace(world.kinds[0], rows=world.kinds[0].rows[:ROWS])
     kind = in_hex(kind) if "hex" in quirks else kind
     scheme = _hashed(random, kind, _hidden(random, kind, invertible(random, kind)))
@@ -183,8 +184,9 @@ def _pattern(part: Part, between: frozenset[str]) -> str:
 
 def _same_rates(form: str, scheme: Scheme, drawn: DrawnLog, classes: Sequence[tuple[str, float]]) -> Iterator[Broken]:
     """Whether each kind of request has a class of its own, with its rate."""
-    writes, counts = ("insert", "update", "delete"), drawn.counts
-    for operation, kinds in (("query", [k for k in counts if k not in writes]), *((w, [w]) for w in writes)):
+    writes, counts = ("insert", "update", "upsert", "delete"), drawn.counts
+    queries = [kind for kind in counts if kind not in writes]
+    for operation, kinds in (("query", queries), *((w, [w] if w in counts else []) for w in writes)):
         wanted = sorted(counts[kind] / drawn.length_s for kind in kinds)
         rates = sorted(rate for op, rate in classes if op == operation)
         close = len(rates) == len(wanted) and all(abs(r - w) <= RATE * w for r, w in zip(rates, wanted, strict=True))

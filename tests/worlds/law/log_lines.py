@@ -17,9 +17,12 @@ SUFFIX = {
     "reverse proxy": "log", "forward proxy": "log",
 }  # fmt: skip
 BEGIN = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
-OPERATIONS = {"query": "QueryEntities", "insert": "InsertEntity", "update": "UpdateEntity", "delete": "DeleteEntity"}
+OPERATIONS = {
+    "query": "QueryEntities", "insert": "InsertEntity", "update": "MergeEntity", "upsert": "InsertOrReplaceEntity",
+    "delete": "DeleteEntity",
+}  # fmt: skip
 STATUS = {503: "ServerBusyError", 404: "ResourceNotFound"}
-METHODS = {"query": "GET", "insert": "POST", "update": "PUT", "delete": "DELETE"}
+METHODS = {"query": "GET", "insert": "POST", "update": "PATCH", "upsert": "PUT", "delete": "DELETE"}
 
 
 @dataclass(frozen=True)
