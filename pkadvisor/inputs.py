@@ -143,8 +143,12 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> GivenInputs:
             data = [(replace(p, table=t.name), d) for t, (p, d) in zip(drafted.tables, data, strict=False)]
         return GivenInputs(None, data, traffic, [], text)
     declaration = load_declaration("the design as inferred", design_text(drafted, _MADE_HERE, classes))
+    given = {note for _, dataset in data for note in dataset.notes}  # the user has read them once
     datasets = [
-        replace(dataset, notes=(*dataset.notes, *inferred_notes(table, redact=request.redact)))
+        replace(
+            dataset,
+            notes=(*(n for n in dataset.notes if n not in given), *inferred_notes(table, redact=request.redact)),
+        )
         for table, dataset in zip(drafted.tables, drafted.datasets, strict=True)
         if dataset is not None
     ]

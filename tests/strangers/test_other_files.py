@@ -177,6 +177,17 @@ def test_data_without_keys_is_that_of_one_table_of_the_log(tmp_path: Path, monke
     assert verdicts == {"Tickets": "choose", "Users": "heat_only"}
 
 
+def test_a_note_about_a_file_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"s{n % 9},{n:05},s{n % 9},2026-03-01T00:{n // 60:02}:{n % 60:02}\n" for n in range(300))
+    Path("tickets.csv").write_text("PartitionKey,RowKey,shop,sold\n" + rows)
+    main(["analyze", "tickets.csv"])
+    shown = capsys.readouterr().err
+    assert shown.count("times without a zone") == shown.count("no design file: keys are read as") == 1
+
+
 def test_redacted_nothing_of_a_key_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -173,6 +173,9 @@ def _report(
                 say(line, color=shared.color)
     go = "" if root == Path() else f"cd {shlex.quote(str(root))} && "
     if drafted:
-        say(f"next: {go}advisor analyze   # first correct what is wrong in {root / DESIGN_FILE}", color=shared.color)
+        say(
+            f"next: {go}advisor analyze   # {root / DESIGN_FILE} says what is assumed: correct it first",
+            color=shared.color,
+        )
         return
     say(f"next: {go}advisor review", color=shared.color)
