@@ -36,11 +36,7 @@ async def scenario(world: Simulator, told: list[Any]) -> None:
     world.crash(gone, lose_disks=True)
     for _ in range(20):
         await world.sleep(SECOND)
-        if (
-            (world.counts["re-replicated"] or world.counts["copy repaired"])
-            and world.counts["collected"]
-            and not left_over(stage)
-        ):
+        if world.counts["collected"] and all_whole(stage) and not left_over(stage):
             break
     else:
         raise AssertionError(f"never repaired or collected: {world.counts}")
