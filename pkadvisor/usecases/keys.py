@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Final
 
-from pkadvisor.design.draft.guesses import likely_keys
+from pkadvisor.design.draft.guesses import likely_keys, named_as_id
 from pkadvisor.design.draft.tables import DraftTable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.documents.keys import KeysDocument, KeysProperty, KeysTable, KeysTemplates
@@ -23,6 +23,8 @@ COARSE: Final = 8
 """Fewer values than this are few partitions for any load that grows."""
 SHARE_MOST: Final = 0.2
 """A partition with more of the entities than this is no division of them."""
+NEARLY_UNIQUE: Final = 0.9
+"""Distinct values for each entity from which partitions hold one entity each, so that nothing is read together."""
 CHARACTERS_MOST: Final = 64
 """Longer values are texts to be read, which no request names."""
 _DIGITS: Final = {EdmType.INT32: 10, EdmType.INT64: 19}
@@ -48,7 +50,8 @@ def _table(table: DraftTable) -> KeysTable:
     properties = [_property(p, data) for p in data.properties if p.column.name not in (*KEYS, "Timestamp")]
     known = {p.name: p for p in properties}
     alone = [name for name in usable if known[name].distinct == frame.height and _fits(known[name])]
-    pairs = _unique_pairs(frame, [n for n in usable if n not in alone and _fits(known[n])]) if not alone else []
+    paired = sorted((n for n in usable if n not in alone and _fits(known[n])), key=lambda n: _measure(known[n]))
+    pairs = _unique_pairs(frame, paired) if not alone else []
     dividing = [known[name] for name in usable if name not in alone and 1 < known[name].distinct < frame.height]
     dividing = [p for p in dividing if _fits(p) and p.type != "datetime"]
     dividing.sort(key=lambda p: (p.largest_share > SHARE_MOST, -p.distinct, p.name))
@@ -102,17 +105,28 @@ def _example(
     known: dict[str, KeysProperty],
 ) -> KeysTemplates | None:
     """Keys to begin with: what divides the entities best, and behind it what tells those of one partition apart."""
-    leads = next((p for p in dividing if p.largest_share <= SHARE_MOST and p.distinct >= COARSE), None)
-    if leads is None:
-        return KeysTemplates(partition_key=f"{{{alone[0]}}}", row_key="") if alone else None
-    name = leads.name
-    paired = [other for pair in pairs if name in pair for other in pair if other != name]
-    others = [p for p in known if p not in (name, *paired, *alone) and _fits(known[p])]
-    within = [other for other in others if frame.select(name, other).n_unique() == frame.height]
-    row = next(iter((*paired, *within, *alone)), None)
-    if row is None:
-        return None
-    return KeysTemplates(partition_key=f"{{{name}}}", row_key=_row_part(row, known[row].type))
+    leads = [p for p in dividing if p.largest_share <= SHARE_MOST and p.distinct >= COARSE]
+    if not leads and alone:
+        return KeysTemplates(partition_key=f"{{{alone[0]}}}", row_key="")
+    for name in (p.name for p in sorted(leads, key=lambda p: _unlikely_lead(p, frame.height))):
+        paired = [other for pair in pairs if name in pair for other in pair if other != name]
+        others = [p for p in known if p not in (name, *paired, *alone) and _fits(known[p])]
+        others.sort(key=lambda p: _measure(known[p]))
+        within = (other for other in others if frame.select(name, other).n_unique() == frame.height)
+        row = next(chain(paired, within, alone), None)
+        if row is not None:
+            return KeysTemplates(partition_key=f"{{{name}}}", row_key=_row_part(row, known[row].type))
+    return None
+
+
+def _unlikely_lead(column: KeysProperty, entities: int) -> tuple[bool, bool, int, str]:
+    """What speaks against a property that begins a PartitionKey: each value has one entity, or it is a measure."""
+    return column.distinct > NEARLY_UNIQUE * entities, _measure(column) > 0, -column.distinct, column.name
+
+
+def _measure(column: KeysProperty) -> int:
+    """How many values a number has that may be an amount, 0 for others: only its name tells an identifier from one."""
+    return column.distinct if column.type in ("int32", "int64") and not named_as_id(column.name) else 0
 
 
 def _row_part(name: str, type_: str) -> str:

@@ -43,6 +43,17 @@ def test_pairs_are_tried_where_nothing_alone_is_unique(ask: Ask, tmp_path: Path)
     }
 
 
+def test_an_amount_that_is_nearly_unique_is_no_key_to_begin_with(ask: Ask, tmp_path: Path) -> None:
+    """Both entries of a booking stand in its partition; hardly two entries have the same amount."""
+    rows = "cents,booking_id,account\n" + "".join(
+        f"{7 * (i - i % 99)},b{i // 2:03},a{i % 2}{i % 7}\n" for i in range(400)
+    )
+    table = found(ask, tmp_path, rows)
+    assert table["example"] == {"partition_key": "{booking_id}", "row_key": "{account}"}
+    days = "day,hour,station,level\n" + "".join(f"d{i // 24:02},{i % 24},s{i % 10}{i % 24},1.5\n" for i in range(720))
+    assert found(ask, tmp_path, days)["example"], "where what divides best does not go with any RowKey, the next does"
+
+
 def test_what_has_no_key_is_said(ask: Ask, tmp_path: Path) -> None:
     table = found(ask, tmp_path, "kind\n" + "a\n" * 30 + "b\n" * 10)
     assert (table["identifies"], table["divides"], table["example"]) == ([], ["kind"], None)

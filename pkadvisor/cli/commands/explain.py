@@ -33,8 +33,10 @@ EPILOG = examples(
 )
 QUERY = "query:"
 SCHEME = "scheme"
+CURRENT = "current"
+RECOMMENDED = "recommended"
 WORDS = ("query", "scheme", "key", "keys")
-TARGETS = ("query:NAME", "scheme:N", "scheme:KIND:N", "scheme", "key", "keys", "PK101")
+TARGETS = ("query:NAME", "current", "recommended", "scheme:N", "scheme:KIND:N", "scheme", "key", "keys", "PK101")
 _RULE = re.compile(r"[Pp][Kk][0-9]+|[A-Za-z]{2,8}[0-9]{3,4}|[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+")
 
 UseCase = Callable[["AnalyzeRequest", "Progress"], Explanation]
@@ -46,8 +48,8 @@ def explain(
         str | None,
         typer.Argument(
             metavar="TARGET",
-            help="PK101 or the name of a rule, query:NAME, scheme:N, scheme:current, scheme:KIND:N, key VALUE or keys; "
-            "with --scheme alone: those keys.",
+            help="PK101 or the name of a rule, query:NAME, current, recommended, scheme:N, scheme:KIND:N, key VALUE or "
+            "keys; with --scheme alone: those keys.",
             show_default=False,
             autocompletion=target_words,
         ),
@@ -118,6 +120,8 @@ def _target(target: str | None, given: list[str], scheme: str | None) -> str:
         if not written:
             raise UsageError("what is to be explained?", where="TARGET", fix=f"there are {', '.join(TARGETS)}")
         return SCHEME
+    if target in (CURRENT, RECOMMENDED):
+        return f"{SCHEME}:{target}"
     if written and target.partition(":")[0] not in WORDS and Path(target).exists():
         given.insert(0, target)  # the first data file
         return SCHEME

@@ -185,7 +185,9 @@ def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[
     yield LATENCY, left
     fewest_per_s = min(c.requests_per_s for c in left)
     affordable = [c for c in left if c.requests_per_s <= fewest_per_s * ROOM_REQUESTS]
-    left = [c for c in affordable if room(c) >= 1] or left
+    if any(room(c) >= 1 for c in affordable):
+        yield REQUESTS, affordable
+        left = [c for c in affordable if room(c) >= 1]
     yield ROOM, left
     best = min(c.requests_per_s for c in left)
     left = [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)]
@@ -301,6 +303,9 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
             if goal is STRUCTURES and mine == theirs:
                 late = RankingGoal(goal.name, "share of reads through eventually consistent rows")
                 return Loss(late.name, late.unit, structures(loser)[2], structures(winner)[2], _reasons(loser))
+            if goal is SPARE_ROWS and mine == theirs:
+                away = [float(rows_beside(c)[0]) for c in (loser, winner)]
+                return Loss(goal.name, "index rows in other partitions", away[0], away[1], _reasons(loser))
             return Loss(goal.name, goal.unit, mine, theirs, _reasons(loser))
     pairs = list(zip(TIES, ties(loser), ties(winner), strict=True))
     last, mine, theirs = next((pair for pair in pairs if pair[1] != pair[2]), pairs[-1])

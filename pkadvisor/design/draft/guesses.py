@@ -77,6 +77,11 @@ def placeholder(name: str, edm: EdmType) -> str:
     return forms.get(edm, f"{{{name}}}")
 
 
+def named_as_id(name: str) -> bool:
+    """Whether a property's name ends as that of an identifier does."""
+    return name.lower().endswith(_IDS)
+
+
 def likely_keys(table: DraftTable) -> tuple[str, ...]:
     """Properties by how well they would identify an entity: those with most distinct values, ids by name first."""
     data = table.data
@@ -85,10 +90,8 @@ def likely_keys(table: DraftTable) -> tuple[str, ...]:
 
     def rank(p: PropertyProfile) -> tuple[float, bool, bool, str]:
         share = p.distinct.estimate() / data.rows if data.rows else 0.0
-        words = p.column.name.lower()
-        named = any(words == word or words.endswith(("_" + word, word)) for word in _IDS)
         plain = p.column.edm in (EdmType.STRING, EdmType.GUID, EdmType.INT32, EdmType.INT64)
-        return (-round(min(share, 1.0), 1), not named, not plain, p.column.name)
+        return (-round(min(share, 1.0), 1), not named_as_id(p.column.name), not plain, p.column.name)
 
     usable = [p for p in data.properties if p.column.present == data.rows and is_filter_name(p.column.name)]
     usable = [p for p in usable if p.column.name not in SYSTEM_PROPERTIES]

@@ -28,7 +28,7 @@ from pkadvisor.report.charts.frame import (
     text_width,
     x_axis,
 )
-from pkadvisor.report.charts.scales import Axis, AxisKind, epoch_s, scale_of
+from pkadvisor.report.charts.scales import PLAIN_MAX, SUFFIXES, Axis, AxisKind, epoch_s, scale_of
 from pkadvisor.report.charts.style import BELOW_TARGET, NOTHING, OVER_TARGET
 from pkadvisor.values import dataclass
 
@@ -249,7 +249,7 @@ def _row_totals(chart: HeatMap, box: Box, row_height: float) -> Markup:
         if most > 0 and total > 0
     )
     foot = f"M{coordinate(left)} {coordinate(box.top)}v{coordinate(box.height)}"
-    per = f"{amount(most)}/s" if chart.unit.endswith("/s") else amount(most)
+    per = f"{_brief(most)}/s" if chart.unit.endswith("/s") else _brief(most)
     return joined(
         [
             element("path", d=bars or None, fill="currentColor", fill_opacity=0.55),
@@ -307,8 +307,9 @@ def key(target: float, unit: str) -> Markup:
 
 
 def _brief(load: float) -> str:
-    """A load that fits above a step."""
-    return f"{amount(load / 1000)}k" if load >= 10_000 else amount(load)
+    """A load that fits above a step, and beside the title of the time axis."""
+    unit, suffix = next(((u, s) for u, s in SUFFIXES if load >= max(u, PLAIN_MAX)), (1.0, ""))
+    return f"{amount(load / unit)}{suffix}"
 
 
 LINES_MAX = 3_000

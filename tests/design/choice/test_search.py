@@ -85,6 +85,31 @@ def test_goals_decide_in_their_order(goal: str, other: CostEstimate) -> None:
     assert loss(other, GOOD).goal == goal
 
 
+@settings(max_examples=examples(300))
+@given(
+    st.tuples(*[st.sampled_from([0.5, 1.2, 1.9, 2.1, 3.9, 4.3, 12.0])] * 2),
+    st.tuples(*[st.sampled_from([50.0, 99.0, 105.0, 149.0, 200.0])] * 2),
+    st.tuples(*[st.sampled_from([(), (INSIDE,), (AWAY,), (INSIDE, INSIDE)])] * 2),
+    st.tuples(*[st.sampled_from([90.0, 100.0, 130.0])] * 2),
+)
+def test_the_value_of_the_loser_is_worse_at_the_goal_that_decides(
+    breaks: tuple[float, ...],
+    requests: tuple[float, ...],
+    rows: tuple[tuple[IndexRow, ...], ...],
+    size: tuple[float, ...],
+) -> None:
+    made = [
+        candidate("{a}" if n else "{c}", breaks=breaks[n], requests=requests[n], rows=rows[n], size=size[n])
+        for n in (0, 1)
+    ]
+    winner = best_of(made)
+    lost = loss(made[1 - made.index(winner)], winner)
+    if lost.goal in ("room", "break factor"):
+        assert lost.mine < lost.winner
+    elif lost.goal != "simplicity":
+        assert lost.mine > lost.winner
+
+
 def test_of_schemes_that_miss_one_constraint_alike_the_next_decides() -> None:
     """The worst factor is the same: what is missed besides is not free."""
     also = candidate("{c}", severity=5.0, requests=1, breaks=900, entities=1, size=1)
