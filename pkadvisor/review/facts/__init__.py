@@ -16,6 +16,7 @@ from pkadvisor.review.facts import (
     changes,
     costs,
     digits,
+    filters,
     fronts,
     growth,
     index_rows,
@@ -30,7 +31,6 @@ from pkadvisor.review.facts import (
     sizes,
     stressed,
     tables,
-    undeclared,
     write_access,
     writes,
 )
@@ -42,7 +42,6 @@ from pkadvisor.review.views.subjects import Scope, Subject, visible
 FACTS: tuple[Fact, ...] = (
     *tables.FACTS,
     *loads.FACTS,
-    *undeclared.FACTS,
     *fronts.FACTS,
     *ranges.FACTS,
     *growth.FACTS,
@@ -53,6 +52,7 @@ FACTS: tuple[Fact, ...] = (
     *digits.FACTS,
     *properties.FACTS,
     *queries.FACTS,
+    *filters.FACTS,
     *writes.FACTS,
     *write_access.FACTS,
     *index_rows.FACTS,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import FORBIDDEN
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, GrowthOf, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, number
@@ -39,14 +37,14 @@ from pkadvisor.review.facts.query_requests import (
 )
 from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import names, order, served
-from pkadvisor.review.views.as_sent import SYSTEM_TYPES, names_keys
+from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import follows_clock, partitions_most
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.partition_reads import mean_scanned
-from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
+from pkadvisor.review.views.subjects import Scope, Subject
 from pkadvisor.review.views.wording import often_text
-from pkadvisor.table.odata import Parameter, properties
+from pkadvisor.table.odata import properties
 
 
 def access(subject: Subject) -> str | None:
@@ -296,42 +294,6 @@ def most_pages(subject: Subject) -> float | None:
     return max((_pages(q) for q in _paged(subject)), default=0.0) or None
 
 
-def unknown_properties(subject: Subject) -> tuple[str, ...]:
-    """Properties it names that nobody knows."""
-    return served.unknown_properties(subject.view, subject.item)
-
-
-def meant(subject: Subject) -> str | None:
-    """The property that an unknown one probably stands for."""
-    for name in unknown_properties(subject):
-        if close := served.close_to(name, subject.view):
-            return close
-    return None
-
-
-def miscased(subject: Subject) -> bool:
-    """Whether an unknown one differs from a known one in case only."""
-    return any(served.miscased(name, subject.view) for name in unknown_properties(subject))
-
-
-def wrong_types(subject: Subject) -> tuple[str, ...]:
-    """Its comparisons with a constant of another type."""
-    return served.wrong_types(subject.view, subject.item)
-
-
-def quoted_twice(subject: Subject) -> tuple[str, ...]:
-    """Its constants in typographic marks inside quotes."""
-    return served.quoted_twice(subject.item)
-
-
-def no_keys(subject: Subject) -> tuple[str, ...]:
-    """Its constants that no key can be."""
-    query: QueryClass = subject.item
-    equal = conditions(query.filter).equal
-    texts = [o.value for n in names_keys(query) if (o := equal.get(n)) is not None and not isinstance(o, Parameter)]
-    return tuple(f"'{text}'" for text in texts if isinstance(text, str) and FORBIDDEN & set(text))
-
-
 def row_key_left_out(subject: Subject) -> str:
     """The RowKey that its PartitionKey tells."""
     return served.row_key_known(subject.view, subject.item)
@@ -345,19 +307,6 @@ def row_key_meant(subject: Subject) -> str:
 def unqueried_blocks(subject: Subject) -> tuple[str, ...]:
     """Queries that would be served better without it."""
     return served.blocked_by(subject.view, subject.item)
-
-
-def part_unknown(subject: Subject) -> tuple[str, ...]:
-    """Properties of the part that nobody knows."""
-    place: KeyPart = subject.item
-    view = subject.view
-    strange = [n for n in place.part.properties if n not in view.types and n not in SYSTEM_TYPES]
-    return tuple(n for n in strange if view.has_data or served.misspelt(n, view))
-
-
-def part_meant(subject: Subject) -> str | None:
-    """The property that an unknown one probably stands for."""
-    return next((f for n in part_unknown(subject) if (f := served.close_to(n, subject.view))), None)
 
 
 def names_timestamp(subject: Subject) -> bool:
@@ -428,12 +377,6 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.order_unserved", T, "", order_unserved),
     Fact("query.turned_part", T, "", turned_part),
     Fact("query.turned_where", T, "", turned_where, Basis.DERIVED),
-    Fact("query.unknown_properties", TS, "", unknown_properties),
-    Fact("query.meant", T, "", meant),
-    Fact("query.miscased", B, "", miscased, may_be_unknown=False),
-    Fact("query.wrong_types", TS, "", wrong_types),
-    Fact("query.quoted_twice", TS, "", quoted_twice),
-    Fact("query.no_keys", TS, "", no_keys, may_be_unknown=False),
     Fact("query.row_key_left_out", T, "", row_key_left_out),
     Fact("query.row_key_meant", T, "", row_key_meant),
     Fact("query.names_timestamp", B, "", names_timestamp, may_be_unknown=False),
@@ -441,6 +384,4 @@ FACTS: tuple[Fact, ...] = (
     Fact("table.maybe_empty_paged", TS, QUERY_NAMES, maybe_empty_paged, may_be_unknown=False),
     Fact("table.empty_pages_most", N, "pages", most_pages, Basis.ESTIMATED),
     Fact("part.unqueried_blocks", TS, QUERY_NAMES, unqueried_blocks),
-    Fact("part.unknown_properties", TS, "", part_unknown),
-    Fact("part.meant", T, "", part_meant),
 )

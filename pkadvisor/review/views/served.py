@@ -15,6 +15,7 @@ from pkadvisor.review.views.as_sent import AS_SENT, SYSTEM_TYPES, names_keys
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.periods import asked_apart, periods_of
 from pkadvisor.review.views.subjects import KeyPart
+from pkadvisor.review.views.unmet import unmet
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import (
@@ -63,7 +64,7 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
     plan = view.plan_of(query)
     if plan is None:
         return None
-    if unknown_properties(view, query) or wrong_types(view, query):
+    if unknown_properties(view, query) or wrong_types(view, query) or unmet(view, query):
         return Cause.FILTER
     if parts := or_parts(view, query):
         return Cause.OR_ROWS if parts[0] else Cause.OR_PARTITIONS
