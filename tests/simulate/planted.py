@@ -101,7 +101,7 @@ IN_STREAMS = (
 IN_PARTITIONS = (
     Bug(partitions.serve_after_the_lease, "P2", 2, 40),
     Bug(partitions.lapse_without_the_drift_of_clocks, "P2", 0, 40),
-    Bug(partitions.lease_from_the_answer, "P2", 40, 400),
+    Bug(partitions.lease_from_the_answer, "P2", 41, 400),
     Bug(partitions.take_records_twice, "P3", 0, 40, dear=True),
     Bug(partitions.answer_before_the_log_is_durable, "P3", 0, 40),
     Bug(partitions.drop_the_log_before_the_root, "P6", 18, 40, dear=True),
