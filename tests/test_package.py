@@ -33,7 +33,7 @@ DISTRIBUTIONS = {
     "azure": "azure-data-tables",
     "requests": "azure-data-tables",
 }
-EXTRAS = ("erasure", "fast", "real")
+EXTRAS = ("fast", "real")
 """Extras that bring what the package itself imports, inside of functions."""
 
 

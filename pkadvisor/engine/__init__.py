@@ -38,7 +38,7 @@ in time, and a block whose sum is wrong is never returned: another copy is, and 
 **When something dies.** A server without its lease serves nothing; the ``PartitionManager`` gives its ranges to others
 under later epochs. To *load* a range is to seal its streams, to read the root from the metadata stream and to replay
 the log. Split, merge and hand-over each have one durable step before which nothing and after which everything happened
-(``split_merge``). Sealed extents with too few copies get new ones; those of some streams may be erasure-coded.
+(``split_merge``). Sealed extents with too few copies get new ones.
 
 **How to open it.** ``open_store.open_directory(path)`` and ``open_store.open_virtual(seed, limits=…)`` give an
 ``EmbeddedStore``: one operation after the other, or many under way at once.

@@ -50,12 +50,6 @@ class EngineOptions:
     node_lost_ns: int = 10 * MINUTE
     # Assumed: what background work may move in one pass
     background_bytes: int = 256 << 20
-    # Assumed: piece of a fragment that has its own checksum
-    fragment_piece_bytes: int = 64 << 10
-    erasure_code: str = ""
-    erasure_suffixes: tuple[str, ...] = ("/blob",)
-    # Assumed: how long an extent is sealed before it is coded
-    erasure_after_ns: int = 10 * MINUTE
 
     # partition layer: one range
     # Assumed: order of the write buffer of LevelDB's successors

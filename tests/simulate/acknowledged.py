@@ -85,7 +85,7 @@ class Acknowledged:
         elif event == "sealed":
             extent, length = facts
             info = self._layer.manager.directory.extents.get(extent) if self._layer.manager is not None else None
-            if extent in self._partly or info is None or info.coded:
+            if extent in self._partly or info is None:
                 self._partly.pop(extent, None)
                 return
             for name in info.replicas:

@@ -6,7 +6,6 @@ from typing import Any
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.engine.stamp import Stamp
-from pkadvisor.engine.stream.coding import Coding
 from pkadvisor.engine.stream.directory import ExtentInfo
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError
@@ -25,7 +24,7 @@ async def until_copies_are_good(world: Simulator, stamp: Stamp) -> None:
 
 
 async def _lacking(world: Simulator, stamp: Stamp) -> list[tuple[int, str]]:
-    """Extents, and nodes of copies or fragments that are not good."""
+    """Extents, and nodes of copies that are not good."""
     manager = stamp.streams.manager
     if manager is None:
         return [(0, stamp.streams.manager_name)]
@@ -33,21 +32,16 @@ async def _lacking(world: Simulator, stamp: Stamp) -> list[tuple[int, str]]:
         (extent, node)
         for extent, info in list(manager.directory.extents.items())
         if info.references
-        for number, node in enumerate(info.replicas)
-        if not await _good(world, node, extent, number, info)
+        for node in info.replicas
+        if not await _good(world, node, extent, info)
     ]
 
 
-async def _good(world: Simulator, node: str, extent: int, number: int, info: ExtentInfo) -> bool:
+async def _good(world: Simulator, node: str, extent: int, info: ExtentInfo) -> bool:
     async def ask(service: str, method: str, what: Any) -> Any:
         return await world.call("judge", node, service, method, what)
 
     try:
-        if info.coded:
-            coding = Coding(extent, info.attempt, info.coded, info.piece_bytes, info.sealed or 0, info.replicas)
-            key = coding.key(number)
-            whole = await ask("fragments", "size", key) == coding.fragment_bytes
-            return whole and bool(await ask("fragments", "verify", key))
         length = await ask("extents", "commit_length", extent)
         return info.sealed is None or (length == info.sealed and bool(await ask("scrub", "verify", extent)))
     except EngineError:

@@ -93,7 +93,6 @@ IN_STREAMS = (
     Bug(streams.load_what_is_open, "P3", 0, 40),
     Bug(streams.skip_the_checksum, "S7", 18, 100, dear=True),
     Bug(streams.collect_extents_that_are_held, "S9", 8, 40, dear=True),
-    Bug(streams.drop_full_copies_before_validation, "S8", 3, 40, dear=True),
     Bug(streams.forget_the_journal, "S12", 0, 40, dear=True),
     Bug(streams.append_to_what_is_sealed, "S4", 0, 40),
     Bug(streams.change_streams_of_a_later_owner, "P2", 28, 400),

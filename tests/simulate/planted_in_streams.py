@@ -11,15 +11,13 @@ import pytest
 
 from pkadvisor.engine.stream import blocks
 from pkadvisor.engine.stream.access import MultiModify
-from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.client import StreamClient
-from pkadvisor.engine.stream.directory import Directory, ExtentInfo, PlaceExtent
+from pkadvisor.engine.stream.directory import Directory
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.nodes import extent_store
 from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.stream.nodes.state_log import StateLog
 from pkadvisor.engine.stream.records import Recovered
-from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stream import planted_stream_bugs as earlier
 
@@ -49,29 +47,6 @@ def collect_extents_that_are_held(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(Directory, "_delete", delete)
     patch.setattr(Directory, "check", lambda _self: None)
-
-
-def drop_full_copies_before_validation(patch: pytest.MonkeyPatch) -> None:
-    """The plan of a coding counts as the coding."""
-
-    async def code_one(self: Caretaker, extent: int, info: ExtentInfo) -> bool:
-        planned = info.planned or await self._plan(extent, info)
-        if planned is None:
-            return False
-        await self._manager.commit(
-            PlaceExtent(extent, planned.nodes, planned.code, planned.attempt, planned.piece_bytes)
-        )
-        return True
-
-    right = Caretaker._copies
-
-    def copies(self: Caretaker, extent: int, info: ExtentInfo) -> list[tuple[str, Condition]]:
-        if info.coded:
-            return [(node, Condition.WHOLE) for node in info.replicas]
-        return right(self, extent, info)
-
-    patch.setattr(Caretaker, "_code_one", code_one)
-    patch.setattr(Caretaker, "_copies", copies)
 
 
 def forget_the_journal(patch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What a seed is like beyond its swarm: thresholds that the swarm leaves alone, erasure coding, ranges from the start.
+"""What a seed is like beyond its swarm: thresholds that the swarm leaves alone, ranges from the start.
 
 Drawn from chance of its own, so that the swarm of a seed stays what it is.
 """
@@ -53,18 +53,13 @@ def _thresholds(chance: Random, options: EngineOptions, layout: Layout) -> Engin
         background_bytes=chance.choice((256 << 20, 256 << 20, 32 << 10)),
         map_snapshot_changes=chance.choice((2, 8, 64)),
         traffic_sample_every=chance.choice((1, 8)),
-        erasure_after_ns=chance.choice((200 * MS, SECOND)),
-        fragment_piece_bytes=chance.choice((1 << 10, 64 << 10)),
     )
-    fitting = [code for code in ("rs-2-1", "rs-2-2", "rs-3-2", "lrc-2-2-2") if _fragments(code) <= layout.extent_nodes]
+    # What is drawn here is used no longer: without it the seeds that tests name would be other ones.
+    chance.choice((0, 1)), chance.choice((0, 1))
+    fitting = sum(nodes <= layout.extent_nodes for nodes in (3, 4, 5, 6))
     if fitting and chance.randrange(4) == 0:
-        suffixes = chance.choice((("/data",), ("/data", "/log")))
-        drawn = replace(drawn, erasure_code=chance.choice(fitting), erasure_suffixes=suffixes)
+        chance.choice((0, 1)), chance.choice(range(fitting))
     return drawn
-
-
-def _fragments(code: str) -> int:
-    return sum(int(number) for number in code.split("-")[1:])
 
 
 def _boundaries(chance: Random, mix: Mix) -> tuple[bytes, ...]:

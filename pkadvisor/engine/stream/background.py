@@ -1,4 +1,4 @@
-"""What an extent node does beside appends and reads: keeps fragments, codes, scrubs, and tells how its copies are."""
+"""What an extent node does beside appends and reads: scrubs, and tells how its copies are."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import NamedTuple
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.blocks import whole_appends
-from pkadvisor.engine.stream.coding import Coordinator
 from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.stream.nodes.extent_node import SERVICE, ExtentNode
 from pkadvisor.engine.stream.nodes.extent_store import file_name
-from pkadvisor.engine.stream.nodes.fragments import FragmentKey, FragmentStore
 from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, EngineError, ReadFailed, World
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Scrub: every few days each sealed replica and fragment is read whole, and what does not match is made good.
+# Scrub: every few days each sealed replica is read whole, and what does not match is made good.
 #
 #     sealed replica ──read, every checksum──► whole ──► the next one
 #                              │ a block does not match
@@ -34,26 +32,19 @@ PAUSE_NS = 1_000_000  # between pieces: others come first [H]
 class Scrubber:
     """The service ``scrub`` of an extent node."""
 
-    def __init__(
-        self, world: World, node: ExtentNode, fragments: FragmentStore, disk: Disk, options: EngineOptions
-    ) -> None:
-        self._world, self._node, self._fragments, self._options = world, node, fragments, options
+    def __init__(self, world: World, node: ExtentNode, disk: Disk, options: EngineOptions) -> None:
+        self._world, self._node, self._options = world, node, options
         self._data = disk
 
     async def run(self) -> None:
         """Reads everything once in each scrub period, evenly spread."""
         while True:
             names: list[int] = [extent for extent, replica in sorted(self._node.replicas.items()) if replica.sealed]
-            held = [key for key, _ in await self._fragments.held()]
-            pause = self._options.scrub_period_ns // (len(names) + len(held) + 1)
+            pause = self._options.scrub_period_ns // (len(names) + 1)
             for extent in names:
                 await self._world.sleep(pause)
                 with suppress(NotThere):  # deleted meanwhile
                     await self.verify(extent)
-            for key in held:
-                await self._world.sleep(pause)
-                with suppress(NotThere):
-                    await self._fragments.verify(key)
             await self._world.sleep(pause)
 
     async def verify(self, extent: int) -> bool:
@@ -135,53 +126,35 @@ DEVICE = "data"
 
 
 class Report(NamedTuple):
-    """How the copies of a node are: (extent, durable bytes, sealed, made), which are damaged; fragments the same."""
+    """How the copies of a node are: (extent, durable bytes, sealed, made), and which are damaged."""
 
     replicas: tuple[tuple[int, int, bool, int], ...]
     damaged: tuple[int, ...]
-    fragments: tuple[tuple[FragmentKey, int], ...]
-    damaged_fragments: tuple[FragmentKey, ...]
     free_bytes: int
 
 
 class Background:
     """The service ``background`` of an extent node."""
 
-    def __init__(self, node: ExtentNode, fragments: FragmentStore) -> None:
-        self._node, self._fragments = node, fragments
+    def __init__(self, node: ExtentNode) -> None:
+        self._node = node
 
     @classmethod
     async def boot(cls, world: World, node: ExtentNode, options: EngineOptions, *, for_ever: bool) -> Background:
-        """Offers ``fragments``, ``coordinator``, ``scrub`` and ``background``; scrubs for ever where told."""
+        """Offers ``scrub`` and ``background``; scrubs for ever where told."""
         name = node.name
-        disk = world.disk(name, DEVICE)
-        fragments = FragmentStore(world, name, disk, node.device)
-        await fragments.recover()
-
-        async def read_copy(source: str, extent: int, offset: int, length: int) -> bytes:
-            data: bytes = await world.call(name, source, "extents", "read_bytes", extent, offset, length, True)
-            return data
-
-        scrubber = Scrubber(world, node, fragments, disk, options)
-        background = cls(node, fragments)
-        world.register(name, "fragments", fragments)
-        world.register(name, "coordinator", Coordinator(world, name, read_copy))
+        scrubber = Scrubber(world, node, world.disk(name, DEVICE), options)
+        background = cls(node)
         world.register(name, "scrub", scrubber)
         world.register(name, "background", background)
         if for_ever:
             world.spawn(scrubber.run(), name)
         return background
 
-    def check(self) -> None:
-        """AssertionError where the fragments are not as they must be. A coordinator and a scrubber remember nothing."""
-        self._fragments.check()
-
     async def report(self) -> Report:
         """How the copies are."""
         return Report(
             await self._node.inventory(),
             tuple(sorted(self._node.damaged)),
-            await self._fragments.held(),
-            await self._fragments.damaged(),
             await self._node.room(),
         )

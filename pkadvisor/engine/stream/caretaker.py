@@ -1,12 +1,11 @@
-"""The stream manager's lazy work: garbage, repair, coding; one turn each poll period, on the manager's node.
+"""The stream manager's lazy work: garbage and repair; one turn each poll period, on the manager's node.
 
     reports of all nodes ─► garbage: extents that no stream holds, after their grace; copies that belong nowhere
-                         ─► repair:  sealed extents below their count, damaged copies and fragments
-                         ─► coding:  sealed extents of coded streams: plan, encode, validate, place, drop full copies
+                         ─► repair:  sealed extents below their count, damaged copies
 
 Every decision is a command of the manager's log before any copy goes: a crash between two steps leaves a copy too many,
-never one too few. A copy goes only when the report of the same turn shows every copy or fragment that belongs to its
-extent whole [H].
+never one too few. A copy goes only when the report of the same turn shows every copy that belongs to its extent whole
+[H].
 """
 
 from __future__ import annotations
@@ -16,29 +15,21 @@ from typing import Any
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.background import Report
-from pkadvisor.engine.stream.coding import Coding
-from pkadvisor.engine.stream.directory import CollectExtent, ExtentInfo, PlaceExtent, PlanCoding, Planned
-from pkadvisor.engine.stream.erasure import code_named
-from pkadvisor.engine.stream.errors import CodingFailed
+from pkadvisor.engine.stream.directory import CollectExtent, ExtentInfo, PlaceExtent
 from pkadvisor.engine.stream.manager import StreamManager
-from pkadvisor.engine.stream.nodes.fragments import FragmentKey
-from pkadvisor.engine.stream.repair import Condition, NodePlace, Repair, choose_node, repairs
+from pkadvisor.engine.stream.repair import Condition, NodePlace, Repair, repairs
 from pkadvisor.engine.worlds.world import EngineError, World
-
-CODING_TURNS_MAX = 8  # so many turns in vain, and another attempt chooses other nodes [H]
 
 
 class _KnownReport:
     """A report, to look things up in."""
 
-    __slots__ = ("damaged", "damaged_fragments", "fragments", "free_bytes", "made", "replicas")
+    __slots__ = ("damaged", "free_bytes", "made", "replicas")
 
     def __init__(self, report: Report) -> None:
         self.replicas = {extent: (length, sealed) for extent, length, sealed, _ in report.replicas}
         self.made = {extent: made for extent, _, _, made in report.replicas}
         self.damaged = dict.fromkeys(report.damaged)
-        self.fragments = {FragmentKey(*key): size for key, size in report.fragments}
-        self.damaged_fragments = dict.fromkeys(FragmentKey(*key) for key in report.damaged_fragments)
         self.free_bytes = report.free_bytes
 
 
@@ -50,12 +41,8 @@ class Caretaker:
         self._node = manager.name
         self._graces = Graces(options.garbage_grace_ns)
         self._answered_ns: dict[str, int] = {}
-        self._sealed_ns: dict[int, int] = {}
-        self._validated: dict[int, int] = {}
-        self._waited: dict[int, int] = {}
         self._lacking: dict[int, int] = {}
         self._reports: dict[str, _KnownReport] = {}
-        self._turns = 0
         self._asked_ns = 0
 
     @classmethod
@@ -74,13 +61,11 @@ class Caretaker:
 
     async def turn(self) -> None:
         """Everything once. What fails is tried again in a later turn."""
-        self._turns += 1
         await self._ask_nodes()
         await self._collect()
         await self._delete_strays()
         await self._seal_what_lacks()
         await self._repair()
-        await self._code()
 
     # ------------------------------------------------------------------------------------------------ what is known
 
@@ -105,13 +90,7 @@ class Caretaker:
         return Condition.SILENT if here else Condition.DAMAGED
 
     def _copies(self, extent: int, info: ExtentInfo) -> list[tuple[str, Condition]]:
-        """The condition of each copy, or of each fragment, that belongs to a sealed extent."""
-        if info.coded:
-            coding = self._coding(extent, info)
-            return [
-                (node, self._condition(node, self._fragment_whole(node, coding, number), here=False))
-                for number, node in enumerate(info.replicas)
-            ]
+        """The condition of each copy that belongs to a sealed extent."""
         out = []
         for node in info.replicas:
             report = self._reports.get(node)
@@ -120,15 +99,6 @@ class Caretaker:
             whole = held == (info.sealed, True) and not damaged
             out.append((node, self._condition(node, whole, here=held is not None and not held[1])))
         return out
-
-    def _fragment_whole(self, node: str, coding: Coding, number: int) -> bool:
-        report, key = self._reports.get(node), coding.key(number)
-        if report is None or key in report.damaged_fragments:
-            return False
-        return report.fragments.get(key) == coding.fragment_bytes
-
-    def _coding(self, extent: int, info: ExtentInfo) -> Coding:
-        return Coding(extent, info.attempt, info.coded, info.piece_bytes, info.sealed or 0, info.replicas)
 
     def _places(self) -> dict[str, NodePlace]:
         most = max((report.free_bytes for report in self._reports.values()), default=0)
@@ -157,7 +127,7 @@ class Caretaker:
                     return
 
     async def _delete_strays(self) -> None:
-        """Copies and fragments that belong nowhere. What the directory does not know at all goes by the poll.
+        """Copies that belong nowhere. What the directory does not know at all goes by the poll.
 
         Nothing goes by old reports: this node may have been paused since they came [H].
         """
@@ -166,31 +136,15 @@ class Caretaker:
         for node, report in self._reports.items():
             for extent in report.replicas:
                 info = directory.extents.get(extent)
-                if info is None or info.sealed is None or (node in info.replicas and not info.coded):
+                if info is None or info.sealed is None or node in info.replicas:
                     continue
                 if extent not in good:
                     good[extent] = all(condition is Condition.WHOLE for _, condition in self._copies(extent, info))
                 if self._now() - self._asked_ns > self._options.node_lost_ns // 2:
                     return
                 if good[extent]:
-                    self._world.event("full copy dropped" if info.coded else "copy too many", node, extent)
+                    self._world.event("copy too many", node, extent)
                     await self._try(node, "extents", "delete", extent, report.made[extent])
-            for key in report.fragments:
-                if not self._belongs(node, key):
-                    self._world.event("fragment dropped", node, *key)
-                    await self._try(node, "fragments", "delete", key)
-
-    def _belongs(self, node: str, key: FragmentKey) -> bool:
-        info = self._manager.directory.extents.get(key.extent)
-        if info is None:
-            return False
-        if info.coded and info.attempt == key.attempt:
-            if info.replicas[key.number] == node:
-                return True
-            # rebuilt elsewhere: this one goes when all that belong are whole
-            return any(condition is not Condition.WHOLE for _, condition in self._copies(key.extent, info))
-        planned = info.planned
-        return planned is not None and planned.attempt == key.attempt and planned.nodes[key.number] == node
 
     # ------------------------------------------------------------------------------------------------ repair
 
@@ -229,7 +183,7 @@ class Caretaker:
                 continue
             for repair in repairs(conditions, self._places(), self._world.random("repair")):
                 try:
-                    if await (self._restore if info.coded else self._copy)(extent, repair, conditions):
+                    if await self._copy(extent, repair, conditions):
                         budget -= info.sealed or 0
                 except EngineError as error:
                     self._world.event("repair failed", extent, type(error).__name__)
@@ -237,7 +191,7 @@ class Caretaker:
     async def _copy(self, extent: int, repair: Repair, conditions: list[tuple[str, Condition]]) -> bool:
         """A copy of a sealed extent, mended in place or made elsewhere; whether it is good now."""
         info = self._manager.directory.extents.get(extent)
-        if info is None or info.sealed is None or info.coded:
+        if info is None or info.sealed is None:
             return False
         whole = tuple(node for node, condition in conditions if condition is Condition.WHOLE)
         target, in_place = repair.target, repair.target == repair.replaced
@@ -251,131 +205,17 @@ class Caretaker:
             await self._call(target, "extents", "fetch", extent, info.sealed, replicas, whole)
         return await self._place(extent, info, repair)
 
-    async def _restore(self, extent: int, repair: Repair, conditions: list[tuple[str, Condition]]) -> bool:
-        """A fragment of a coded extent, mended in place or rebuilt elsewhere; whether it is whole now."""
-        info = self._manager.directory.extents.get(extent)
-        if info is None or not info.coded:
-            return False
-        coding, budget = self._coding(extent, info), self._options.background_bytes
-        if await self._call(repair.target, "coordinator", "restore", coding, repair.number, repair.target, budget):
-            return await self._place(extent, info, repair)
-        return True
-
     async def _place(self, extent: int, before: ExtentInfo, repair: Repair) -> bool:
-        """Records that a copy or fragment lies elsewhere, unless the extent has changed meanwhile."""
+        """Records that a copy lies elsewhere, unless the extent has changed meanwhile."""
         info = self._manager.directory.extents.get(extent)
-        if info is None or (info.coded, info.attempt) != (before.coded, before.attempt):
-            return False
-        if info.replicas[repair.number] != repair.replaced:
+        if info is None or info.replicas[repair.number] != repair.replaced:
             return False
         if repair.target == repair.replaced:
-            self._world.event("fragment repaired" if info.coded else "copy repaired", extent, repair.target)
+            self._world.event("copy repaired", extent, repair.target)
             return True
-        self._world.event("fragment rebuilt" if info.coded else "re-replicated", extent, repair.target)
-        replicas = _with(info.replicas, repair)
-        await self._manager.commit(PlaceExtent(extent, replicas, info.coded, info.attempt, info.piece_bytes))
+        self._world.event("re-replicated", extent, repair.target)
+        await self._manager.commit(PlaceExtent(extent, _with(info.replicas, repair)))
         return True
-
-    # ------------------------------------------------------------------------------------------------ coding
-
-    async def _code(self) -> None:
-        if not self._options.erasure_code:
-            return
-        now = self._now()
-        wanted = self._to_code()
-        self._sealed_ns = {extent: self._sealed_ns.get(extent, now) for extent in wanted}
-        self._waited = {extent: self._waited[extent] for extent in wanted if extent in self._waited}
-        attempts = {info.planned.attempt for _, info in self._sealed() if info.planned is not None}
-        self._validated = {attempt: end for attempt, end in self._validated.items() if attempt in attempts}
-        budget = self._options.background_bytes
-        for extent in wanted:
-            if now - self._sealed_ns[extent] < self._options.erasure_after_ns:
-                continue
-            info = self._manager.directory.extents.get(extent)
-            if info is None or info.coded:
-                continue
-            conditions = self._copies(extent, info)
-            if any(condition is not Condition.WHOLE for _, condition in conditions):
-                continue
-            try:
-                if await self._code_one(extent, info):
-                    budget -= info.sealed or 0
-                if info.planned is not None or budget <= 0:
-                    return  # one after the other
-            except CodingFailed:
-                await self._give_up(extent)
-            except EngineError as error:
-                self._world.event("coding waits", extent, type(error).__name__)
-                self._waited[extent] = self._waited.get(extent, 0) + 1
-                if info.planned is not None and self._waited[extent] >= CODING_TURNS_MAX:
-                    await self._give_up(extent)
-
-    def _to_code(self) -> list[int]:
-        """Sealed, not empty, and held by streams of coded kinds only."""
-        directory, suffixes = self._manager.directory, self._options.erasure_suffixes
-        others: dict[int, None] = {}
-        for name, stream in directory.streams.items():
-            if not name.endswith(suffixes):
-                others.update(dict.fromkeys(stream.extents))
-        return [extent for extent, info in self._sealed() if not info.coded and info.sealed and extent not in others]
-
-    async def _code_one(self, extent: int, info: ExtentInfo) -> bool:
-        """Goes on with the coding of an extent; whether it was done by that."""
-        planned = info.planned
-        if planned is None:
-            planned = await self._plan(extent, info)
-            if planned is None:
-                return False
-        sources = info.replicas
-        length = info.sealed or 0
-        coding = Coding(extent, planned.attempt, planned.code, planned.piece_bytes, length, planned.nodes)
-        coordinator = sources[self._turns % len(sources)]
-        budget = self._options.background_bytes
-        position = self._validated.get(planned.attempt, 0)  # what is being validated is not made anew meanwhile
-        if not position and not await self._call(coordinator, "coordinator", "encode", coding, sources, budget):
-            return False
-        position = await self._call(coordinator, "coordinator", "validate", coding, position, budget)
-        self._validated[planned.attempt] = position
-        self._waited.pop(extent, None)
-        if position < coding.validation_bytes:
-            return False
-        del self._validated[planned.attempt]
-        now = self._manager.directory.extents.get(extent)
-        if now is info and now.planned == planned:
-            await self._manager.commit(
-                PlaceExtent(extent, planned.nodes, planned.code, planned.attempt, planned.piece_bytes)
-            )
-            self._world.event("coded", extent)
-        return True
-
-    async def _plan(self, extent: int, info: ExtentInfo) -> Planned | None:
-        """Chooses nodes when every full copy was read whole; None where there are too few nodes, or a copy is not."""
-        code, places = self._options.erasure_code, self._places()
-        nodes: list[str] = []
-        for _ in range(code_named(code).total_count):
-            node = choose_node(nodes, places, self._world.random("fragments"))
-            if node is None:
-                return None
-            nodes.append(node)
-        for source in info.replicas:
-            if not await self._call(source, "scrub", "verify", extent):
-                return None
-        planned = Planned(code, await self._manager.new_number(), self._options.fragment_piece_bytes, tuple(nodes))
-        if extent not in self._manager.directory.extents:
-            return None
-        await self._manager.commit(PlanCoding(extent, planned))
-        return planned
-
-    async def _give_up(self, extent: int) -> None:
-        """The full copies stay; another attempt may follow."""
-        if extent in self._manager.directory.extents:
-            self._world.event("coding given up", extent)
-            self._sealed_ns.pop(extent, None)
-            self._waited.pop(extent, None)
-            try:
-                await self._manager.commit(PlanCoding(extent, None))
-            except EngineError as error:
-                self._world.event("coding not given up", extent, type(error).__name__)
 
     # ------------------------------------------------------------------------------------------------ helpers
 
@@ -392,21 +232,8 @@ class Caretaker:
             self._world.event("left for a later turn", node)
 
     def check(self) -> None:
-        """AssertionError where what it remembers does not fit together, or a code has not one node for each fragment.
-
-        A coordinator, which remembers nothing itself, is told of codings from here.
-        """
+        """AssertionError where what it remembers does not fit together."""
         assert self._reports.keys() <= self._answered_ns.keys(), "a report of a node that never answered"
-        assert self._waited.keys() <= self._sealed_ns.keys(), "an extent waits to be coded that is not to be"
-        for extent, info in self._manager.directory.extents.items():
-            coded = [(info.coded, info.replicas)] if info.coded else []
-            if info.planned is not None:
-                coded.append((info.planned.code, info.planned.nodes))
-            for code, nodes in coded:
-                assert info.sealed is not None, f"extent {extent}: only what is sealed is coded"
-                assert len(set(nodes)) == len(nodes) == code_named(code).total_count, (
-                    f"extent {extent}: {code} on {nodes}"
-                )
 
     def conditions(self) -> Mapping[int, list[tuple[str, Condition]]]:
         """Of each sealed extent how its copies are, as of the last turn; for checkers (S8)."""

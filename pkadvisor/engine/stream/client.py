@@ -16,8 +16,7 @@ from typing import Any
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.stream.access import Location, MultiModify
-from pkadvisor.engine.stream.blocks import decode, scan
-from pkadvisor.engine.stream.coding import CodedReader, Coding
+from pkadvisor.engine.stream.blocks import scan
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamError
 from pkadvisor.engine.stream.hedge import first_good
 from pkadvisor.engine.stream.manager import EXTENTS, SERVICE, ExtentView
@@ -117,10 +116,8 @@ class StreamClient:
             return await self._block(await self._locate(extent), location, 0)
 
     async def _block(self, view: ExtentView, location: Location, deadline_ns: int) -> bytes:
-        """A block, from the first replica that has it undamaged, or from the fragments of a coded extent."""
+        """A block, from the first replica that has it undamaged."""
         extent, offset, length = location
-        if view.coded:
-            return decode(extent, offset, await self._coded(view, offset, length))
         if len(view.replicas) == 1:  # nobody else could be asked
             (only,) = view.replicas
             read: Coroutine[Any, Any, bytes] = self._world.call(
@@ -134,11 +131,6 @@ class StreamClient:
             lambda replica: self._world.call(self._node, replica, EXTENTS, "read", extent, offset, length, deadline_ns),
             hedge_ns=self._options.read_deadline_ns,
         )
-
-    async def _coded(self, view: ExtentView, offset: int, length: int) -> bytes:
-        assert view.sealed is not None, "only a sealed extent is coded"
-        coding = Coding(view.extent, view.attempt, view.coded, view.piece_bytes, view.sealed, view.replicas)
-        return await CodedReader(self._world, self._node, self._options.read_deadline_ns).read(coding, offset, length)
 
     async def _locate(self, extent: int) -> ExtentView:
         view: ExtentView = await self._ask("locate", extent)
@@ -208,12 +200,8 @@ class StreamClient:
                 try:
                     size = want
                     while True:
-                        piece = (
-                            await self._coded(view, begin, size)
-                            if view.coded
-                            else await self._world.call(
-                                self._node, replica, EXTENTS, "read_bytes", extent, begin, size, sealed_only
-                            )
+                        piece = await self._world.call(
+                            self._node, replica, EXTENTS, "read_bytes", extent, begin, size, sealed_only
                         )
                         blocks, whole = scan(extent, begin, piece)
                         if whole:

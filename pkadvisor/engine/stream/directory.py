@@ -9,13 +9,16 @@ It knows nothing of blocks (SOSP 2011, 4.2).
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from pkadvisor.engine.stream.access import MultiModify
 
 DONE_KEPT = 20_000
+
+# An earlier version could keep a sealed extent as fragments of an erasure code. The tag "code" of its command stays
+# reserved, and ``coded``, which named the code, takes nothing but "": such a store is refused.
 
 
 class StreamInfo(msgspec.Struct, array_like=True):
@@ -25,29 +28,13 @@ class StreamInfo(msgspec.Struct, array_like=True):
     extents: list[int]
 
 
-class Planned(msgspec.Struct, frozen=True, array_like=True):
-    """A coding that is under way: its code, a number of its own, and the nodes of the fragments in order.
-
-    Fragments are written, and checked, in pieces of so many bytes.
-    """
-
-    code: str
-    attempt: int
-    piece_bytes: int
-    nodes: tuple[str, ...]
-
-
 class ExtentInfo(msgspec.Struct, array_like=True):
-    """An extent; the first of ``replicas`` is its primary while it is open. ``coded`` names a code once that is valid,
-    and then ``replicas`` holds the nodes of the fragments in order. ``planned`` is a coding that is under way."""
+    """An extent; the first of ``replicas`` is its primary while it is open."""
 
     replicas: tuple[str, ...]
     sealed: int | None = None
     references: int = 0
-    coded: str = ""
-    attempt: int = 0
-    piece_bytes: int = 0
-    planned: Planned | None = None
+    coded: Literal[""] = ""
 
 
 class ReserveNumbers(msgspec.Struct, frozen=True, array_like=True, tag="reserve"):
@@ -115,20 +102,11 @@ class DeleteStream(msgspec.Struct, frozen=True, array_like=True, tag="delete"):
 
 
 class PlaceExtent(msgspec.Struct, frozen=True, array_like=True, tag="place"):
-    """A sealed extent lies elsewhere now, or as fragments of a code."""
+    """A sealed extent lies elsewhere now."""
 
     extent: int
     replicas: tuple[str, ...]
-    coded: str = ""
-    attempt: int = 0
-    piece_bytes: int = 0
-
-
-class PlanCoding(msgspec.Struct, frozen=True, array_like=True, tag="code"):
-    """A coding of a sealed extent begins, or is given up."""
-
-    extent: int
-    planned: Planned | None
+    coded: Literal[""] = ""
 
 
 class CollectExtent(msgspec.Struct, frozen=True, array_like=True, tag="collect"):
@@ -148,7 +126,6 @@ Command: TypeAlias = (
     | ModifyStreams
     | DeleteStream
     | PlaceExtent
-    | PlanCoding
     | CollectExtent
 )
 
@@ -198,12 +175,7 @@ class Directory(msgspec.Struct, array_like=True, tag="directory"):
         elif isinstance(command, PlaceExtent):
             info = self.extents[command.extent]
             assert info.sealed is not None, "only a sealed extent moves"
-            info.replicas, info.coded = command.replicas, command.coded
-            info.attempt, info.piece_bytes = command.attempt, command.piece_bytes
-            if command.coded:
-                info.planned = None
-        elif isinstance(command, PlanCoding):
-            self.extents[command.extent].planned = command.planned
+            info.replicas = command.replicas
         else:
             assert not self.extents[command.extent].references, "what a stream holds is not collected"
             del self.extents[command.extent]

@@ -8,10 +8,7 @@ StreamError
 ├── StreamExists     a stream of that name is there already
 ├── TooSlow          an extent node foresees that it cannot read in time: ask another replica
 ├── NotThere         the node does not have the extent, or not so many bytes of it
-├── LimitReached     the stream manager holds as many streams or extents as it may
-├── Undecodable      too few fragments of a coded extent are left: reported, never guessed
-├── CodingFailed     what the fragments give back is not the extent: its full copies stay
-└── CodeMissing      an erasure code that this installation does not have
+└── LimitReached     the stream manager holds as many streams or extents as it may
 """
 
 from __future__ import annotations
@@ -53,15 +50,3 @@ class NotThere(StreamError):  # noqa: N818
 
 class LimitReached(StreamError):  # noqa: N818
     """As many streams or extents as there may be."""
-
-
-class Undecodable(StreamError):  # noqa: N818
-    """The fragments that are left do not determine the bytes."""
-
-
-class CodeMissing(StreamError):  # noqa: N818
-    """No such erasure code here."""
-
-
-class CodingFailed(StreamError):  # noqa: N818
-    """What the fragments give back is not the extent; the full copies stay."""

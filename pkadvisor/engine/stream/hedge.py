@@ -1,17 +1,16 @@
-"""Asking several nodes for one thing: the first good answer, or the first enough of them.
+"""Asking several nodes for one thing: the first good answer.
 
     ask the first ──► good: done
          │ refused, unreachable, corrupt: ask more at once
          │ no answer for a while:         ask more beside it; whoever is first wins
 
-A node that foresees that it cannot read in time refuses at once, and the client asks another one; of a coded extent all
-fragments are asked and the first n that come are enough (SOSP 2011, 4.5). Asking beside a slow node without waiting for
-its refusal is [H].
+A node that foresees that it cannot read in time refuses at once, and the client asks another one
+(SOSP 2011, 4.5). Asking beside a slow node without waiting for its refusal is [H].
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -57,103 +56,65 @@ def _nothing() -> None:
 
 
 class _Race(Generic[T]):
-    """Asks that run beside each other until enough have answered."""
+    """Asks that run beside each other until one has answered."""
 
-    def __init__(
-        self,
-        world: World,
-        node: str,
-        asks: Mapping[int, Ask[T]],
-        enough: Callable[[Mapping[int, T]], bool],
-        more: int,
-        hedge_ns: int,
-    ) -> None:
-        self._world, self._node, self._enough, self._hedge_ns, self._more = world, node, enough, hedge_ns, more
-        self._left = list(asks.items())[::-1]
+    def __init__(self, world: World, node: str, asks: Sequence[Ask[T]], hedge_ns: int) -> None:
+        self._world, self._node, self._hedge_ns = world, node, hedge_ns
+        self._left = list(asks)[::-1]
         self._running = 0
-        self._last_error: EngineError | None = None
-        self.answers: dict[int, T] = {}
+        self.last_error: EngineError | None = None
+        self.answers: list[T] = []
         self.over: Future[None] = Future()
 
-    def ask(self, count: int) -> None:
-        """Asks so many more; those that answer without waiting are counted at once."""
-        to_ask = count
-        waiting = False
-        while to_ask and self._left and not self.over.done:
-            number, ask = self._left.pop()
-            to_ask -= 1
+    def ask(self) -> None:
+        """Asks the next one; one that answers without waiting is counted at once, and one more asked where it fails."""
+        while self._left:
+            ask = self._left.pop()
             self._running += 1
             try:
                 begun = _Begun(ask())
             except EngineError as error:
                 self._ended(error)
-                to_ask = max(to_ask, self._more)
                 continue
             if begun.done:
-                self._answered(number, begun)
-                continue
-            waiting = True
-            self._world.spawn(self._wait(number, begun), self._node)
-        if waiting and self._left and not self.over.done:
-            self._world.spawn(self._hedge(len(self._left)), self._node)
+                self._answered(begun)
+            else:
+                self._world.spawn(self._wait(begun), self._node)
+                if self._left:
+                    self._world.spawn(self._hedge(len(self._left)), self._node)
+            break
         self._end_if_none_is_left()
 
-    async def _wait(self, number: int, begun: _Begun[T]) -> None:
+    async def _wait(self, begun: _Begun[T]) -> None:
         try:
             await begun
         except EngineError as error:
             self._ended(error)
-            self.ask(self._more)
+            if not self.over.done:
+                self.ask()
         else:
-            self._answered(number, begun)
+            self._answered(begun)
             self._end_if_none_is_left()
 
     async def _hedge(self, left: int) -> None:
         await self._world.sleep(self._hedge_ns)
         if not self.over.done and len(self._left) == left:
             self._world.event("hedged read")
-            self.ask(self._more)
+            self.ask()
 
-    def _answered(self, number: int, begun: _Begun[T]) -> None:
+    def _answered(self, begun: _Begun[T]) -> None:
         self._running -= 1
-        if self.over.done:
-            return
-        self.answers[number] = begun.answer  # type: ignore[assignment]
-        if self._enough(self.answers):
+        if not self.over.done:
+            self.answers.append(begun.answer)  # type: ignore[arg-type]
             self.over.resolve(None)
 
     def _ended(self, error: EngineError) -> None:
         self._running -= 1
-        self._last_error = error
+        self.last_error = error
 
     def _end_if_none_is_left(self) -> None:
         if not self.over.done and not self._left and not self._running:
             self.over.resolve(None)
-
-    @property
-    def last_error(self) -> EngineError | None:
-        """What the last that failed said."""
-        return self._last_error
-
-
-async def first_enough(
-    world: World,
-    node: str,
-    asks: Mapping[int, Ask[T]],
-    enough: Callable[[Mapping[int, T]], bool],
-    *,
-    at_first: int,
-    hedge_ns: int,
-) -> dict[int, T]:
-    """Asks ``at_first`` of them, in order, and all the others when one fails or none was enough after ``hedge_ns``.
-
-    What was answered when it was enough; fewer where all have ended and it never was: the caller says what that means.
-    """
-    race = _Race(world, node, asks, enough, len(asks), hedge_ns)
-    race.ask(at_first)
-    if not race.over.done:
-        await race.over
-    return dict(race.answers)
 
 
 async def first_good(
@@ -172,16 +133,14 @@ async def first_good(
         begun = None
     if begun is not None and begun.done:
         return begun.answer  # type: ignore[return-value]
-    asks: dict[int, Ask[T]] = {
-        number: partial(ask, target) for number, target in enumerate(targets) if number or begun is not None
-    }
+    asks: list[Ask[T]] = [partial(ask, target) for target in targets[1:]]
     if begun is not None:
-        asks[0] = partial(_handed_over, begun)
-    race = _Race(world, node, asks, bool, 1, hedge_ns)
-    race.ask(1)
+        asks.insert(0, partial(_handed_over, begun))
+    race = _Race(world, node, asks, hedge_ns)
+    race.ask()
     if not race.over.done:
         await race.over
-    for answer in race.answers.values():
+    for answer in race.answers:
         return answer
     assert race.last_error is not None
     raise race.last_error

@@ -40,7 +40,7 @@ from pkadvisor.engine.stream.directory import (
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
 from pkadvisor.engine.stream.nodes.state_log import StateLog
 from pkadvisor.engine.worlds.locks import Lock, Locks
-from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
+from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, FormatError, Unreachable, World
 
 
 class NodeInfo(NamedTuple):
@@ -98,9 +98,6 @@ class ExtentView(NamedTuple):
     extent: int
     replicas: tuple[str, ...]
     sealed: int | None
-    coded: str = ""
-    attempt: int = 0
-    piece_bytes: int = 0
 
 
 class StreamManager:
@@ -124,13 +121,19 @@ class StreamManager:
 
     @classmethod
     async def boot(cls, world: World, name: str, nodes: Sequence[NodeInfo], options: EngineOptions) -> StreamManager:
-        """Starts the manager from its log. DataCorrupt where both copies of that were damaged at rest."""
+        """Starts the manager from its log.
+
+        DataCorrupt: both copies of that were damaged at rest. FormatError: it has what this version does not read.
+        """
         manager = cls(world, name, nodes, options)
         recovered = await manager._log.open()
         if recovered.damaged_inside:
             raise DataCorrupt(f"{name}: the log of the stream manager is damaged")
         for body in recovered.bodies:
-            decoded = _DECODER.decode(body)
+            try:
+                decoded = _DECODER.decode(body)
+            except msgspec.ValidationError as error:
+                raise FormatError(f"{name}: a record that this version does not read: {error}") from error
             if isinstance(decoded, Directory):
                 manager.directory = decoded
             else:
@@ -175,7 +178,7 @@ class StreamManager:
         info = self.directory.extents.get(extent)
         if info is None:
             raise NotThere(f"there is no extent {extent}")
-        return ExtentView(extent, info.replicas, info.sealed, info.coded, info.attempt, info.piece_bytes)
+        return ExtentView(extent, info.replicas, info.sealed)
 
     async def acquire(self, name: str, epoch: int) -> None:
         """Makes ``epoch`` the owner and seals the last extent. Fenced, StreamMissing."""
@@ -273,7 +276,7 @@ class StreamManager:
             if info is None:
                 if extent not in self.making and extent < self._next_number:
                     await self._world.call(self.name, node, EXTENTS, "delete", extent, made)
-            elif not sealed and info.sealed is not None and node in info.replicas and not info.coded:
+            elif not sealed and info.sealed is not None and node in info.replicas:
                 self._world.event("brought back", node, extent)
                 await self._world.call(self.name, node, EXTENTS, "seal", extent, info.sealed, info.replicas)
 
@@ -332,7 +335,7 @@ class StreamManager:
         raise Unreachable(f"no {count} nodes took an extent of {name}")
 
     async def new_number(self) -> int:
-        """A number that no extent and no coding has."""
+        """A number that no extent has."""
         async with self._numbering:
             number = self._next_number
             if number >= self.directory.reserved_below:

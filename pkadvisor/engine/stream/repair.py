@@ -1,4 +1,4 @@
-"""What to do about a sealed extent of which copies or fragments are missing.
+"""What to do about a sealed extent of which copies are missing.
 
     copy whole ── node silent for long ──► lost ── copied from a whole one to another node ──► whole
          └─────── wrong bytes found ─────► damaged ── mended in place, what is right stays ──────────► whole
@@ -17,7 +17,7 @@ from pkadvisor.values import dataclass
 
 
 class Condition(Enum):
-    """What is known of one copy or fragment."""
+    """What is known of one copy."""
 
     WHOLE = "whole"
     DAMAGED = "damaged"  # or missing, on a node that answers
@@ -36,7 +36,7 @@ class NodePlace:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Make the ``number``-th copy or fragment on ``target`` (in place of ``replaced``)."""
+    """Make the ``number``-th copy on ``target`` (in place of ``replaced``)."""
 
     number: int
     replaced: str

@@ -29,7 +29,6 @@ class StreamLayer:
     nodes: tuple[NodeInfo, ...]
     manager: StreamManager | None
     extent_nodes: dict[str, ExtentNode]
-    backgrounds: dict[str, Background]
     caretaker: Caretaker | None = None
 
     async def start(self) -> None:
@@ -49,8 +48,6 @@ class StreamLayer:
             self.caretaker.check()
         for node in self.extent_nodes.values():
             node.check()
-        for background in self.backgrounds.values():
-            background.check()
 
 
 def lay_out(
@@ -72,7 +69,7 @@ def lay_out(
         NodeInfo(f"extent-node-{number}", number % (fault_domains or count), number % (upgrade_domains or count))
         for number in range(count)
     )
-    layer = StreamLayer(world, options, manager, nodes, None, {}, {})
+    layer = StreamLayer(world, options, manager, nodes, None, {})
 
     async def again(start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """A start that a device refuses is tried again, a few times."""
@@ -93,7 +90,7 @@ def lay_out(
     def add(name: str) -> None:
         async def boot() -> None:
             layer.extent_nodes[name] = node = await again(lambda: ExtentNode.boot(world, name, options))
-            layer.backgrounds[name] = await Background.boot(world, node, options, for_ever=poll)
+            await Background.boot(world, node, options, for_ever=poll)
 
         world.add_node(name, boot)
 

@@ -55,16 +55,6 @@ def merge_ranges_of_two_servers(stamp: Stamp) -> None:
     routes.map = replace(routes.map, pending=(Pending(1, (left.number, right.number), (0,), 0),))
 
 
-def wait_for_what_is_not_to_be_coded(stamp: Stamp) -> None:
-    assert stamp.streams.caretaker is not None
-    stamp.streams.caretaker._waited[1] = 1
-
-
-def code_an_open_extent(stamp: Stamp) -> None:
-    assert stamp.streams.manager is not None
-    next(iter(stamp.streams.manager.directory.extents.values())).coded = "rs-2-1"
-
-
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
@@ -75,8 +65,6 @@ def code_an_open_extent(stamp: Stamp) -> None:
         (put_off_a_snapshot_of_the_map, "snapshot is overdue"),
         (remember_a_range_that_is_gone, "range that is gone"),
         (merge_ranges_of_two_servers, "are being changed"),
-        (wait_for_what_is_not_to_be_coded, "not to be"),
-        (code_an_open_extent, "only what is sealed is coded"),
     ],
 )
 def test_the_check_of_a_stamp_notices(spoil: Callable[[Stamp], None], said: str) -> None:

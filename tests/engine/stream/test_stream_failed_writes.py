@@ -254,7 +254,7 @@ def test_a_seal_of_what_cannot_be_read_is_done_again_after_a_crash_at_any_durabl
 
 
 def test_a_delete_that_comes_late_does_not_remove_a_newer_copy() -> None:
-    """S13."""
+    """S8: only the copy that is too many goes."""
 
     async def script(stage: Stage) -> None:
         place = await written(stage)

@@ -1,6 +1,6 @@
 """Background work among faults: crashes, lost disks, flipped bits, lost messages while copies are made and collected.
 
-After the faults everything acknowledged is there (S1), each live extent has all its copies or a whole code word (S8),
+After the faults everything acknowledged is there (S1), each live extent has all its copies (S8),
 nothing that belongs nowhere is left (S9), and all copies are the same (S3).
 """
 
@@ -28,9 +28,6 @@ BUSY = replace(
     garbage_grace_ns=2 * SECOND,
     node_lost_ns=3 * SECOND,
     scrub_period_ns=5 * SECOND,
-    fragment_piece_bytes=64,
-    erasure_after_ns=SECOND,
-    erasure_suffixes=("/blob",),
 )
 
 
@@ -46,7 +43,7 @@ def all_whole(stage: Stage) -> bool:
 
 
 async def decay(stage: Stage, chance: Random, until_ns: int) -> None:
-    """Flips bits of sealed copies and fragments, once for each extent and only where all others are whole."""
+    """Flips bits of sealed copies, once for each extent and only where all others are whole."""
     flipped: set[int] = set()
     while stage.world.now_ns() < until_ns:
         await stage.world.sleep(chance.randrange(100, 1_000) * MS)
@@ -58,11 +55,9 @@ async def decay(stage: Stage, chance: Random, until_ns: int) -> None:
             if extent in flipped or any(condition is not Condition.WHOLE for _, condition in conditions):
                 continue
             info = manager.directory.extents[extent]
-            number = chance.randrange(len(info.replicas))
-            name = f"fragment-{extent}-{info.attempt}-{number}-{info.piece_bytes}" if info.coded else file_name(extent)
-            disk = stage.world.disk(info.replicas[number], "data")
+            disk = stage.world.disk(chance.choice(info.replicas), "data")
             for file in disk.files():
-                if file.name == name and file.size():
+                if file.name == file_name(extent) and file.size():
                     file.flip(chance.randrange(file.size()), chance.randrange(8))
                     flipped.add(extent)
                     stage.world.event("bit flipped", extent)
@@ -120,18 +115,12 @@ def left_over(stage: Stage) -> list[str]:
     assert manager is not None
     wanted, found = set(), set()
     for extent, info in manager.directory.extents.items():
-        for number, node in enumerate(info.replicas):
-            fragment = f"fragment-{extent}-{info.attempt}-{number}-{info.piece_bytes}"
-            wanted.add((node, fragment if info.coded else file_name(extent)))
-        if info.planned:
-            wanted.add(("planned", str(extent)))
+        wanted.update((node, file_name(extent)) for node in info.replicas)
     for node in stage.layer.nodes:
         if stage.world.service(node.name, "extents") is None:
             continue  # its devices refused to let it start: what it had is elsewhere now
         held = stage.layer.extent_nodes[node.name].replicas
         found.update((node.name, file_name(extent)) for extent in held if extent not in manager.making)
-        names = stage.world.disk(node.name, "data").names()
-        found.update((node.name, name) for name in names if name.startswith("fragment"))
     unreferenced = [f"unreferenced {extent}" for extent in manager.directory.unreferenced()]
     return unreferenced + [f"{node} {name}" for node, name in sorted(wanted ^ found)]
 
@@ -146,7 +135,7 @@ async def judge(stage: Stage) -> None:
     assert manager is not None
     stage.layer.check()
     for extent, info in manager.directory.extents.items():
-        if not info.coded and info.sealed is not None:
+        if info.sealed is not None:
             contents = [
                 await stage.layer.extent_nodes[node].replicas[extent].bytes_at(0, info.sealed) for node in info.replicas
             ]
@@ -171,8 +160,7 @@ def run(seed: int, seconds: int = 8) -> Simulator:
     restart_after_crash(world, chance.choice((500 * MS, 5 * SECOND)))
     try:
         budget = chance.choice((700, 3_000))
-        code, count = chance.choice((("", 5), ("rs-3-2", 6), ("rs-3-2", 8), ("lrc-4-2-2", 10)))
-        stage = Stage(world, count=count, options=replace(BUSY, erasure_code=code, background_bytes=budget))
+        stage = Stage(world, count=chance.choice((5, 6, 8, 10)), options=replace(BUSY, background_bytes=budget))
         world.run(play(stage, chance, seconds), "judge", limit_ns=900 * SECOND)
         come_to_rest(stage)
         world.run(decay(stage, chance, world.now_ns() + 3 * SECOND), "judge")
@@ -194,9 +182,9 @@ def test_nothing_is_lost_and_everything_comes_to_rest(seed: int) -> None:
 
 
 def test_the_rare_events_occurred() -> None:
-    for name in ("collected", "re-replicated", "copy too many", "coded", "coding resumed", "full copy dropped"):
+    for name in ("collected", "re-replicated", "copy too many"):
         assert COUNTS[name], f"{name}: {COUNTS}"
-    for name in ("replica mended", "fragment mended", "fragment rebuilt", "bit flipped", "disks lost"):
+    for name in ("replica mended", "copy repaired", "bit flipped", "disks lost"):
         assert COUNTS[name], f"{name}: {COUNTS}"
 
 

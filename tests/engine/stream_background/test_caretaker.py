@@ -1,10 +1,8 @@
-"""Background work on a whole stream layer: repair, garbage, coding, scrub, each against what was acknowledged."""
+"""Background work on a whole stream layer: repair, garbage, scrub, each against what was acknowledged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -14,12 +12,10 @@ from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
 from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.stream.nodes.extent_store import file_name
-from pkadvisor.engine.stream.nodes.fragments import HEADER_BYTES
 from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.stream.topology import lay_out
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt
-from tests.engine.worlds import machine
 
 OPTIONS = EngineOptions(
     extent_bytes_target=2000,
@@ -27,13 +23,8 @@ OPTIONS = EngineOptions(
     poll_period_ns=SECOND,
     node_lost_ns=4 * SECOND,
     scrub_period_ns=20 * SECOND,
-    fragment_piece_bytes=64,
     background_bytes=1500,
-    erasure_after_ns=2 * SECOND,
 )
-STEP = HEADER_BYTES + 64  # from piece to piece in a file of a fragment
-CODED = replace(OPTIONS, erasure_code="lrc-12-2-2", erasure_suffixes=("blob",))
-CODED_RS = replace(OPTIONS, erasure_code="rs-3-2", erasure_suffixes=("blob",))
 
 
 class Layer:
@@ -73,7 +64,7 @@ class Layer:
         return self.layer.caretaker
 
     def all_whole(self) -> bool:
-        """S8: every live sealed extent has all its copies, or a whole code word."""
+        """S8: every live sealed extent has all its copies."""
         found = self.caretaker.conditions()
         return bool(found) and all(
             condition is Condition.WHOLE for conditions in found.values() for _, condition in conditions
@@ -185,87 +176,6 @@ def test_s9_an_extent_goes_when_no_stream_holds_it_and_not_before() -> None:
     layer.check()
 
 
-@pytest.mark.parametrize(("options", "count"), [(CODED, 18), (CODED_RS, 6)])
-def test_s8_sealed_extents_of_a_coded_stream_become_code_words(options: EngineOptions, count: int) -> None:
-    layer = Layer(count, options)
-    layer.fill("x/blob", 7000)
-    layer.fill("x/log", 5000)
-    blobs, logs = layer.extents("x/blob")[:-1], layer.extents("x/log")
-    layer.until(lambda: all(layer.info(extent).coded for extent in blobs) and layer.all_whole())
-    layer.until(lambda: not any(layer.holders(extent) for extent in blobs))
-    assert layer.world.counts["coded"] == len(blobs) > 1
-    assert layer.world.counts["full copy dropped"] == 3 * len(blobs)
-    assert not any(layer.info(extent).coded for extent in logs)
-    layer.everything_reads("x/blob")
-    layer.everything_reads("x/log")
-    for node in ("extent-node-0", "extent-node-3"):
-        layer.world.crash(node, lose_disks=node.endswith("3"))
-    layer.everything_reads("x/blob")
-    assert layer.world.counts["read rebuilt"] > 0
-    layer.check()
-
-
-def test_s8_fragments_of_a_lost_node_are_rebuilt_elsewhere() -> None:
-    layer = Layer(7, CODED_RS)
-    layer.fill("x/blob", 7000)
-    blobs = layer.extents("x/blob")[:-1]
-    layer.until(lambda: not any(layer.holders(extent) for extent in blobs))
-    gone = layer.info(blobs[0]).replicas[2]
-    layer.world.crash(gone, lose_disks=True)
-    layer.until(lambda: layer.world.counts["fragment rebuilt"] > 0 and layer.all_whole())
-    assert gone not in layer.info(blobs[0]).replicas
-    layer.everything_reads("x/blob")
-    layer.check()
-
-
-def test_s9_a_coded_extent_that_no_stream_holds_goes_with_its_fragments() -> None:
-    layer = Layer(6, CODED_RS)
-    layer.fill("x/blob", 7000)
-    blobs = layer.extents("x/blob")[:-1]
-    layer.until(lambda: not any(layer.holders(extent) for extent in blobs))
-    assert fragments(layer)
-    layer.world.run(layer.client.delete("x/blob"), "client")
-    layer.until(lambda: not fragments(layer))
-    layer.check()
-
-
-def fragments(layer: Layer) -> list[str]:
-    disks = [layer.world.disk(name, "data") for name in layer.layer.extent_nodes]
-    return [name for disk in disks for name in disk.names() if name.startswith("fragment")]
-
-
-def test_a_manager_that_starts_again_goes_on_with_a_coding() -> None:
-    layer = Layer(18, replace(CODED, background_bytes=300))
-    layer.fill("x/blob", 4000)
-    first = layer.extents("x/blob")[0]
-    layer.until(lambda: layer.info(first).planned is not None)
-    attempt = layer.info(first).planned.attempt
-    layer.pass_seconds(1)
-    layer.world.crash("manager")
-    layer.world.start("manager")
-    layer.until(lambda: bool(layer.info(first).coded))
-    assert layer.info(first).attempt == attempt, "the same fragments"
-    assert layer.world.counts["coding resumed"] > 0
-    layer.until(lambda: not layer.holders(first))
-    layer.everything_reads("x/blob")
-    layer.check()
-
-
-def test_a_coding_onto_a_lost_node_is_given_up_and_begun_anew() -> None:
-    layer = Layer(7, replace(CODED_RS, background_bytes=100))
-    layer.fill("x/blob", 4000)
-    first = layer.extents("x/blob")[0]
-    layer.until(lambda: layer.info(first).planned is not None)
-    copies = layer.info(first).replicas
-    gone = next(node for node in layer.info(first).planned.nodes if node not in copies)
-    layer.world.crash(gone, lose_disks=True)
-    layer.until(lambda: bool(layer.info(first).coded))
-    assert layer.world.counts["coding given up"] > 0
-    assert gone not in layer.info(first).replicas
-    layer.everything_reads("x/blob")
-    layer.check()
-
-
 def test_reads_hedge_when_a_replica_is_slow() -> None:
     layer = Layer()
     layer.fill("a", 3000)
@@ -318,54 +228,6 @@ def test_s7_what_is_good_nowhere_is_reported_and_nothing_else_is_lost() -> None:
     layer.check()
 
 
-def test_s7_the_scrub_mends_fragments() -> None:
-    layer = Layer(6, CODED_RS)
-    layer.fill("x/blob", 7000)
-    blobs = layer.extents("x/blob")[:-1]
-    layer.until(lambda: not any(layer.holders(extent) for extent in blobs))
-    info = layer.info(blobs[0])
-    for number in range(4):
-        layer.flip(info.replicas[number], f"fragment-{blobs[0]}-{info.attempt}-{number}-64", 60 + STEP * number)
-    layer.everything_reads("x/blob")
-    layer.until(lambda: layer.world.counts["fragment mended"] >= 4 and layer.all_whole())
-    layer.everything_reads("x/blob")
-    layer.check()
-
-
-def test_s8_a_full_copy_that_turns_bad_while_it_is_coded_stays_uncoded_until_it_is_whole() -> None:
-    layer = Layer(6, CODED_RS)
-    layer.fill("x/blob", 4000)
-    first = layer.extents("x/blob")[0]
-    layer.pass_seconds(1)
-    layer.flip(layer.info(first).replicas[0], file_name(first), 100)
-    layer.until(lambda: bool(layer.info(first).coded))
-    assert layer.world.counts["replica mended"] == 1, "first whole, then coded"
-    layer.everything_reads("x/blob")
-    layer.check()
-
-
-def test_s8_full_copies_stay_until_every_fragment_is_seen_whole() -> None:
-    layer = Layer(8, CODED_RS)
-    layer.fill("x/blob", 2500)
-    first = layer.extents("x/blob")[0]
-    crashed: list[str] = []
-
-    def lose_a_fragment(now_ns: int, name: str, facts: tuple[object, ...]) -> None:
-        if name == "coded" and not crashed:
-            info = layer.info(facts[0])
-            crashed.append(next(node for node in info.replicas if node not in layer.holders(first)))
-            layer.world.at(now_ns, lambda: layer.world.crash(crashed[0], lose_disks=True))
-
-    layer.world.on_event(lose_a_fragment)
-    layer.until(lambda: bool(layer.info(first).coded))
-    layer.pass_seconds(3)
-    assert crashed and len(layer.holders(first)) == 3, "the fragments of four nodes are no reason to let them go"
-    layer.until(lambda: not layer.holders(first))
-    assert layer.world.counts["fragment rebuilt"] > 0
-    layer.everything_reads("x/blob")
-    layer.check()
-
-
 def test_s9_a_copy_too_many_stays_while_another_is_not_whole() -> None:
     layer = Layer(count=5)
     layer.fill("a", 2500)
@@ -385,29 +247,6 @@ def test_s9_a_copy_too_many_stays_while_another_is_not_whole() -> None:
     layer.check()
 
 
-def test_on_real_files_an_extent_is_coded_and_read_after_a_restart(tmp_path: Path) -> None:
-    options = replace(CODED_RS, erasure_after_ns=0, garbage_grace_ns=0, background_bytes=1 << 20)
-    blocks = [Random(7).randbytes(300) for _ in range(20)]
-    with machine(tmp_path, sync=False) as world:
-        layer = lay_out(world, options, count=6, poll=False)
-        world.run(layer.start())
-        client = layer.client("client")
-        world.run(client.create("blob", 1))
-        places = [world.run(client.append("blob", [block], 1))[0] for block in blocks]
-        world.run(client.acquire("blob", 2))
-        for _ in range(3):
-            world.run(layer.caretaker.turn())
-        assert world.counts["coded"] > 1 and world.counts["full copy dropped"] == 3 * world.counts["coded"]
-    with machine(tmp_path, sync=False) as world:
-        layer = lay_out(world, options, count=6, poll=False)
-        world.run(layer.start())
-        for place, block in zip(places, blocks, strict=True):
-            assert world.run(layer.client("client").read(place)) == block
-        world.run(layer.caretaker.turn())
-        assert all(x is Condition.WHOLE for found in layer.caretaker.conditions().values() for _, x in found)
-        layer.check()
-
-
 def test_s8_an_open_extent_that_nobody_appends_to_is_sealed_when_a_replica_is_gone() -> None:
     layer = Layer(5)
     layer.fill("a", 300)
@@ -424,17 +263,4 @@ def test_s8_an_open_extent_that_nobody_appends_to_is_sealed_when_a_replica_is_go
     assert gone not in layer.info(last).replicas and len(layer.info(last).replicas) == 3
     layer.fill("a", 300)
     layer.everything_reads("a")
-    layer.check()
-
-
-def test_a_coding_whose_fragment_turns_bad_before_it_is_valid_is_begun_anew() -> None:
-    layer = Layer(6, replace(CODED_RS, background_bytes=600, scrub_period_ns=600 * SECOND))
-    layer.fill("x/blob", 2500)
-    first = layer.extents("x/blob")[0]
-    layer.until(lambda: layer.info(first).planned is not None)
-    planned = layer.info(first).planned
-    layer.flip(planned.nodes[4], f"fragment-{first}-{planned.attempt}-4-64", 40)
-    layer.until(lambda: bool(layer.info(first).coded))
-    assert layer.world.counts["coding given up"] == 1 and layer.info(first).attempt != planned.attempt
-    layer.everything_reads("x/blob")
     layer.check()

@@ -8,7 +8,7 @@ import pytest
 
 from pkadvisor.engine.options import MS
 from pkadvisor.engine.stream.errors import NotThere, TooSlow
-from pkadvisor.engine.stream.hedge import first_enough, first_good
+from pkadvisor.engine.stream.hedge import first_good
 from pkadvisor.engine.worlds.simulator import Simulator
 
 
@@ -85,19 +85,3 @@ def test_another_error_is_never_hidden() -> None:
     nodes = Nodes()
     with pytest.raises(ZeroDivisionError):
         nodes.first(nodes.ask(1, error=ZeroDivisionError()), nodes.ask(2))
-
-
-def test_enough_of_many_leaves_the_rest() -> None:
-    nodes = Nodes()
-
-    def run(asks: list[Callable[[], Awaitable[int]]]) -> list[int]:
-        call = first_enough(
-            nodes.world, "c", dict(enumerate(asks)), lambda found: len(found) == 2, at_first=2, hedge_ns=100 * MS
-        )
-        return sorted(nodes.world.run(call, "c"))
-
-    assert run([nodes.ask(0, after_ms=3), nodes.ask(1, after_ms=2), nodes.ask(2)]) == [0, 1]
-    assert len(nodes.asked) == 2
-    assert run([nodes.ask(0, error=TooSlow("x")), nodes.ask(1, after_ms=2), nodes.ask(2, after_ms=1)]) == [1, 2]
-    assert run([nodes.ask(0, after_ms=900), nodes.ask(1, after_ms=2), nodes.ask(2, after_ms=1)]) == [1, 2]
-    assert run([nodes.ask(0, error=TooSlow("x")), nodes.ask(1, error=TooSlow("x")), nodes.ask(2)]) == [2], "too few"
