@@ -219,6 +219,14 @@ def drawn_most_share(subject: Subject) -> float | None:
     return None if load is None else load / subject.view.limits.partition_entities_per_s
 
 
+def named_most_share(subject: Subject) -> float | None:
+    """Entities at the peak that filters ask of the one partition that they name most by constants, if each request
+    finds all that it wants, in shares of its target.
+    """
+    load = partition_reads.named_most_per_s(subject.view)
+    return None if load is None else load / subject.view.limits.partition_entities_per_s
+
+
 def even_share(subject: Subject) -> float | None:
     """Load at the peak of each partition if the declared entities and requests are even, in shares of its target."""
     load = partition_reads.even_per_s(subject.view)
@@ -295,6 +303,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("table.hottest_skew", _NUMBER, "times", skew, Basis.ESTIMATED),
     Fact("table.hottest_partitions", _NUMBER, "partitions", hottest_partitions, Basis.ESTIMATED),
     Fact("table.drawn_partition_most_share", _NUMBER, _SHARE, drawn_most_share, Basis.DERIVED),
+    Fact("table.named_partition_most_share", _NUMBER, _SHARE, named_most_share, Basis.DERIVED),
     Fact("table.even_partition_share", _NUMBER, _SHARE, even_share, Basis.DERIVED),
     Fact("table.even_heaviest", _TEXT, "", even_heaviest, Basis.DERIVED),
     Fact("table.even_rows", _TEXT, "", even_rows, Basis.DERIVED),

@@ -36,6 +36,7 @@ from pkadvisor.review.views.key_loads import (
     taken_beside,
     values_most,
 )
+from pkadvisor.review.views.named_loads import named_partitions
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.periods import span_s
 from pkadvisor.review.views.views import TableView
@@ -58,6 +59,13 @@ def drawn_most_per_s(view: TableView) -> float | None:
     """Entities a second at the peak that the draws ask of one partition if each request finds all that it wants."""
     asked = ((q, q.rate.sustained_per_s * asked_share(q, view)) for q in drawn_to_one(view))
     return highest_together(view, ((ranked_by(q), q, per_s * _wanted(q, view)) for q, per_s in asked))
+
+
+def named_most_per_s(view: TableView) -> float | None:
+    """Entities a second at the peak of the partition that filters name most by constants, if each request finds all
+    that it wants: in a partition of mean size where it reads one whole."""
+    named = named_partitions(view)
+    return highest_together(view, ((name, q, q.rate.sustained_per_s * _wanted(q, view)) for q, name in named))
 
 
 def even_per_s(view: TableView) -> float | None:
