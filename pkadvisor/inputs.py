@@ -144,14 +144,11 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> GivenInputs:
         return GivenInputs(None, data, traffic, [], text)
     declaration = load_declaration("the design as inferred", design_text(drafted, _MADE_HERE, classes))
     given = {note for _, dataset in data for note in dataset.notes}  # the user has read them once
-    datasets = [
-        replace(
-            dataset,
-            notes=(*(n for n in dataset.notes if n not in given), *inferred_notes(table, redact=request.redact)),
-        )
-        for table, dataset in zip(drafted.tables, drafted.datasets, strict=True)
-        if dataset is not None
-    ]
+    datasets = []
+    for table, dataset in zip(drafted.tables, drafted.datasets, strict=True):
+        if dataset is not None:
+            notes = (n for n in dataset.notes if n not in given)
+            datasets.append(replace(dataset, notes=(*notes, *inferred_notes(table, redact=request.redact))))
     return GivenInputs(declaration, _profiled(datasets, declaration, request, progress), traffic, [], text)
 
 
