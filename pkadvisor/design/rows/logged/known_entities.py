@@ -51,7 +51,7 @@ class EntityReader(KeyReader):
         if via or values is None or request.partition is None:
             return via, values
         if request.row is None:
-            return via, values | self._hashed_by(request.partition, values)
+            return via, {**values, **self._hashed_by(request.partition, values)}
         entity = self._entities.get((request.partition, request.row))
         if entity is None:
             entity = {n: values.get(n + LOW, v) for n, v in self._nobodys(request.row).items() if n not in values}
