@@ -196,14 +196,14 @@ def partition_entities_at_horizon(subject: Subject) -> float | None:
     if growth is None or view.scheme is None:
         return None
     if partitions_fill_for_ever(subject):
-        held = partition_entities(subject)
-        today = 0.0 if held is None else number(held)
+        known = partition_entities(subject)
+        today = 0.0 if known is None else number(known)
         factor = 1.0 if growth.of is GrowthOf.RATE else growth.factor
         inserted = _inserted_each(subject, growth.horizon_months, growth.factor_per_month)
         return max(today * factor, today + (inserted or 0.0)) or None
     if growth.of is GrowthOf.ROWS_PER_KEY and unit in (None, "values"):
-        today = partition_entities(subject)
-        return None if today is None else number(today) * growth.factor
+        known = partition_entities(subject)
+        return None if known is None else number(known) * growth.factor
     if unit is None:
         return None
     parts = variable(view.scheme.main.partition)
