@@ -99,7 +99,7 @@ class Course:
         self._due: list[Attempt] = []
         self._flights: dict[int, Flight] = {}
         self._change_ns = stamp_map.next_change_ns()
-        self._sums = row_sums(scripts.space)
+        self._sums, self._page = row_sums(scripts.space), capacity.limits.page_entities
         self._look_up()
 
     # ------------------------------------------------------------------------------------------ from outside
@@ -122,7 +122,7 @@ class Course:
             return None
         script = self._cut.get(id(whole))
         if script is None:
-            script = self._cut[id(whole)] = expanded(whole, self._sums, self._lows)
+            script = self._cut[id(whole)] = expanded(whole, self._sums, self._lows, self._page)
         flight = Flight(number, class_number, instance, script, at_ns)
         self._flights[number] = flight
         self._send(flight, 0, flight.sent_ns)
