@@ -51,6 +51,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "stress/load/test_even_load.py",
         "stress/simulate/test_clients.py",
         "stress/simulate/test_clients_and_engine.py",
+        "stress/store/test_read_modify_write.py",
         "stress/simulate/test_fluid_laws.py",
         "stress/simulate/test_living_map_and_engine.py",
         "stress/simulate/test_saturation.py",

@@ -218,8 +218,9 @@ class StressDocument(Part, frozen=True, kw_only=True):
     schema_version: Literal["1.0"]
     tool: Tool
     outcome: Annotated[
-        Literal["done", "goal-missed", "keep-current", "incomplete"],
+        Literal["done", "goal-missed", "keep-current", "refused", "incomplete"],
         said(
+            "refused: of one table the analysis refuses the recommended design (the command exits with 1). "
             "keep-current: of one table the recommended design serves less than the current one (the command"
             " exits with 1). goal-missed: the recommended design misses a goal that was asked for (the "
             "command exits with 1). incomplete: the run was interrupted (130)."

@@ -62,7 +62,7 @@ class StressCounts(Part, frozen=True, kw_only=True):
     attempts: Annotated[
         Count, said("HTTP requests at the store, retries among them. attempts = accepted + timed_out + throttled.")
     ]
-    accepted: Annotated[Count, said("Answered 200.")]
+    accepted: Annotated[Count, said("Answered 200 or 412.")]
     throttled: Annotated[Count, said("Answered 503.")]
     throttled_share: Annotated[Share, said("Of attempts.")]
     throttled_by: Annotated[
@@ -75,6 +75,9 @@ class StressCounts(Part, frozen=True, kw_only=True):
             ),
         ],
         said("Attempts answered 503, by the target that turned them away; those of none are left out."),
+    ]
+    conflicts: Annotated[
+        Count, said("Answered 412: what an update had read was changed meanwhile. The request reads again.")
     ]
     timed_out: Annotated[Count, said("Answered 500: carried out, but too late.")]
     pages: Annotated[Count, said("Accepted pages of queries.")]
@@ -258,6 +261,7 @@ class StressWay(Part, frozen=True, kw_only=True):
     lost_share: Share
     attempts: Count
     throttled_share: Annotated[Share, said("Of attempts.")]
+    conflicts: Annotated[Count, said("Attempts answered 412.")]
     entities_read: Annotated[Count, said("Examined, with those of requests that were lost.")]
     latency_ms_p50: Amount | None
     latency_ms_p99: Amount | None

@@ -234,5 +234,7 @@ def _figures(of_way: StressWay) -> str:
     times = (("p50", of_way.latency_ms_p50), ("p99", of_way.latency_ms_p99))
     latencies = [f"{name} {milliseconds(value)}" for name, value in times if value is not None]
     shares = [f"{percent(of_way.throttled_share)} throttled", f"{percent(of_way.lost_share)} lost"]
+    if of_way.conflicts:
+        shares.append(f"{plural(of_way.conflicts, 'conflict')} (412)")
     shares.append(f"{of_way.entities_read:,} entities read")
     return ", ".join([*shares, *latencies, plural(of_way.ranges, "range")])

@@ -23,4 +23,8 @@
 A request is *served* when its last stage was; its latency is the sum over its stages of the longest
 (last answer of a step − moment at which the stage was sent). Closed-loop clients send their next request after the
 answer and their think time, and the next stage after the answers in truth.
+
+*Read-modify-writes*: a write under If-Match is answered 412 where its entity was changed since it was read, and its
+request begins anew, ``UPDATES_MAX`` times at the most. A commit is there for readers when it is answered. Their stages
+follow in nominal time in every way to run them, or the quickest of many readers would always commit.
 """

@@ -234,6 +234,19 @@ def test_a_missed_goal_is_exit_code_1_and_says_which(capsys: pytest.CaptureFixtu
     assert main([*command, "--exit-zero"]) == 0
 
 
+def test_keys_that_the_analysis_refuses_are_exit_code_1_and_the_page_says_why(
+    capsys: pytest.CaptureFixture[str], case: list[str]
+) -> None:
+    counting = "{name: count, operation: update, filter: \"team eq 't0' and player eq 'p0000'\", sets: [score], "
+    design = Path(case[case.index("--design") + 1])
+    design.write_text(f"{design.read_text()}      - {counting}rate: 300/s, read_modify_write: true}}\n")
+    assert main(without(case, "--limits")) == 1
+    captured = capsys.readouterr()
+    for text in (captured.out, captured.err):
+        assert "'count' reads, changes and writes one entity 300 times a second" in " ".join(text.split())
+    assert re.search(r"conflicts \(412\) +[\d,]+", captured.out)
+
+
 @pytest.mark.long("proofs")
 def test_files_are_written_beside_the_page(capsys: pytest.CaptureFixture[str], case: list[str]) -> None:
     assert main([*case, "--out", "json=a.json", "--out", "text=deep/a.txt"]) == 0

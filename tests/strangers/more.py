@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from random import Random
+from urllib.parse import quote
 from uuid import UUID
 
 from tests.strangers.stranger import ROWS, TICKS_MAX, Log, Stranger, table_csv, ticks
@@ -72,6 +73,34 @@ def hashed_in_hex() -> Stranger:
         ("visits.log",),
         (r"^(\{hash_prefix\(User,3\)\} \| \{User\}\|\{r1\}|\{User\} \| \{r1\})$",),
         ("{hash_prefix(User,3)} | {User}|{r1}",),
+    )
+
+
+def hashed_and_encoded() -> Stranger:
+    """Rings of birds by the first digits of their MD5, percent-encoded in the RowKey, since they hold a slash."""
+    random, log = Random(34), Log(34)
+    rows, keys = [], []
+    rings = [f"{office}/{n:05}" for n in range(200) for office in ("BTO", "Ölandet")]
+    for n in range(ROWS):
+        ring = rings[n % len(rings)]
+        day = BEGIN - timedelta(days=n // len(rings), hours=9)
+        pk, encoded = hashlib.md5(ring.encode()).hexdigest()[:2], quote(ring, safe="")
+        keys.append((pk, f"{encoded}_{day:%Y%m%d}"))
+        rows.append({"PartitionKey": pk, "RowKey": keys[-1][1], "Ring": ring, "SeenOn": f"{day:%Y-%m-%d}"})
+    for _ in range(300):
+        log.point(*random.choice(keys))
+    for _ in range(900):
+        pk, rk = random.choice(keys)
+        encoded = rk.rsplit("_", 1)[0]
+        log.query(f"PartitionKey eq '{pk}' and RowKey ge '{encoded}_' and RowKey lt '{encoded}`'")
+    keys_in_use = "{md5_prefix(Ring,2)} | {r1}_{time(SeenOn,'yyyyMMdd')}"
+    return Stranger(
+        "hashed and encoded keys",
+        {"rings.csv": table_csv(rows), "rings.log": log.text("Rings")},
+        ("rings.csv",),
+        ("rings.log",),
+        ("^" + re.escape(keys_in_use) + "$",),
+        (keys_in_use,),
     )
 
 
@@ -394,6 +423,7 @@ def sales_in_groups() -> Stranger:
 MORE: tuple[Callable[[], Stranger], ...] = (
     events_by_region,
     hashed_in_hex,
+    hashed_and_encoded,
     guid_segments,
     sessions,
     mixed_devices,

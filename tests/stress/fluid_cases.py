@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -77,6 +78,18 @@ def step(chance: Random, size: int) -> Step:
     return Step(Kind.PAGE, SEVERAL, rank, high, 1, chance.randrange(1000), moved, continued)
 
 
+def scan(chance: Random, size: int) -> list[tuple[Step]]:
+    """The pages of one scan over all PartitionKeys, each a stage."""
+    count, most = chance.choice((2, 3, 6)), chance.choice((30, 1000))
+    ends = [0, *sorted(chance.randrange(1, size + 1) for _ in range(count - 1)), size]
+    pages = []
+    for n, (low, high) in enumerate(pairwise(ends)):
+        examined = most if n < count - 1 else chance.randrange(1, most + 1)
+        begin = min(size - 1, max(0, low - chance.randrange(2))) if n else 0
+        pages.append((Step(Kind.PAGE, SEVERAL, begin, max(high, begin + 1), 1, examined, 70 * examined, n > 0),))
+    return pages
+
+
 def case(chance: Random, *, requests_max: int = 300) -> Case:
     """A run drawn from a source of chance."""
     size, names = chance.choice((1, 2, 5, 20)), ("a", "b")[: chance.choice((1, 2))]
@@ -84,10 +97,16 @@ def case(chance: Random, *, requests_max: int = 300) -> Case:
     space = KeySpace("t", tuple(f"{i:06d}" for i in range(size)), rows)
     alone = chance.random() < 0.3
 
+    scans = [scan(chance, size) for _ in range(2)]
+
     def script() -> Script:
         stages = 1 if alone else chance.choice((0, 1, 1, 2, 3))
         widths = [1 if alone else chance.choice((1, 1, 2, 4)) for _ in range(stages)]
-        return Script(tuple(tuple(step(chance, size) for _ in range(width)) for width in widths))
+        made = [tuple(step(chance, size) for _ in range(width)) for width in widths]
+        if not alone and chance.random() < 0.3:
+            first, *rest = chance.choice(scans)
+            made += [(first[0]._replace(bytes_moved=chance.randrange(100_000)),), *rest]  # as scans share their pages
+        return Script(tuple(made))
 
     ends = (700 * MS, 1900 * MS) if chance.random() < 0.3 else ()
     counts = [chance.choice((1, 4, 10)) for _ in names]

@@ -64,7 +64,7 @@ def stress(
     """Run the expected load on the current keys and on the recommended ones, side by side.
 
     In simulated time, on a model of the service that the embedded engine proves request by request. Exit code 1: the
-    recommended keys miss a goal of --slo.
+    recommended keys miss a goal of --slo, serve less than the current ones, or break a limit by 'advisor analyze'.
     """
     real = real_target(targeting)  # first: what is wrong with a secret is said before anything is read
     if experiment.result is not None:
@@ -96,7 +96,7 @@ def stress(
         raise stopped
     if not document.complete:
         raise typer.Exit(TERMINATED if ended else INTERRUPTED)
-    if document.outcome in ("goal-missed", "keep-current") and not experiment.exit_zero:
+    if document.outcome in ("goal-missed", "keep-current", "refused") and not experiment.exit_zero:
         raise missed(document)
 
 
@@ -174,10 +174,13 @@ def _calibrated(document: StressDocument, targeting: Targeting, shared: Shared) 
 
 
 def missed(document: StressDocument) -> ConstraintError:
-    """What goes with exit code 1: recommended keys that serve less than those in use, or the first goal they miss."""
+    """What goes with exit code 1: recommended keys that the analysis refuses, that serve less than those in use, or the
+    first goal they miss."""
     from pkadvisor.report.stress_words import KEEP_CURRENT
 
     for table in document.tables:
+        if table.designs and (refused := table.designs[-1].refused):
+            return ConstraintError(f"{table.designs[-1].label}: {refused[0].message}", where=table.table)
         if table.verdict.keep_current:
             why = next(text for text in table.verdict.sentences if text.startswith(KEEP_CURRENT))
             return ConstraintError(why, where=table.table)

@@ -2,14 +2,16 @@
 
 1. hard constraints, within 5 %            2. every latency goal met, else within 5 % of the least worst excess
 3. the room for growth to plan for, where it costs at most half as many requests again
-4. requests per second, within 10 %
-5. where a scheme has that room: reads from several partitions; then index rows, if it reads no more in vain (goal 7)
-6. break factor of 10, else within 5 %
-7. entities read in vain by requests that read many: at most those of one partition, else within 10 % of the fewest
+4. entities read in vain by requests that read many: at most those of one partition, else within 10 % of the fewest,
+   where that costs at most half as many requests again
+5. requests per second, within 10 %
+6. where a scheme has that room: reads from several partitions; then index rows
+7. break factor of 10, else within 5 %
 8. fewest structures, eventually consistent ones first, then fewest reads through those
 9. entities counted per second             10. stored bytes
-11. ties: orders served by the keys, requests, partitions that stay bounded, then the shortest template, the order in
-    which the filters name the properties, the shortest main key, most partitions, text order
+11. ties: orders served by the keys, requests, reads from several partitions, partitions that stay bounded, then the
+    shortest template, the order in which the filters name the properties, the shortest main key, most partitions, text
+    order
 
 A scheme that loses is told at which goal, by how much.
 """
@@ -36,8 +38,8 @@ from pkadvisor.values import dataclass
 
 T = TypeVar("T")
 
-ROOM_REQUESTS = 1.5
-"""Times the fewest requests that room for growth may cost. Assumed."""
+WORTH_REQUESTS = 1.5
+"""Times the fewest requests that room for growth, or the end of reads in vain, may cost. Assumed."""
 SPARE_ROOM = 2.0
 """Times the break factor that an index row is not worth, where there is room for growth without it. Assumed."""
 SORTED_BYTES = 1.25
@@ -71,11 +73,11 @@ GOALS = (
     CONSTRAINTS,
     LATENCY,
     ROOM,
+    IN_VAIN,
     REQUESTS,
     SPREAD,
     SPARE_ROWS,
     BREAKS,
-    IN_VAIN,
     STRUCTURES,
     ENTITIES,
     SORTING,
@@ -88,6 +90,7 @@ MANY = 100.0
 
 TIES = (
     RankingGoal("requests", "requests/s"),
+    RankingGoal("spread reads", "share of the reads from several partitions"),
     RankingGoal("bounded growth", "keys whose partitions nothing bounds"),
     RankingGoal("simplicity", "characters"),
 )
@@ -184,11 +187,19 @@ def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[
     left = [c for c in left if c.latency_excess <= slowest]
     yield LATENCY, left
     fewest_per_s = min(c.requests_per_s for c in left)
-    affordable = [c for c in left if c.requests_per_s <= fewest_per_s * ROOM_REQUESTS]
+    affordable = [c for c in left if c.requests_per_s <= fewest_per_s * WORTH_REQUESTS]
     if any(room(c) >= 1 for c in affordable):
         yield REQUESTS, affordable
-        left = [c for c in affordable if room(c) >= 1]
+        affordable = left = [c for c in affordable if room(c) >= 1]
     yield ROOM, left
+
+    # A scan of many partitions is no cure for a scan of one, though it takes as few requests.
+    frugal = _frugal(affordable)
+    if len(frugal) < len(affordable):
+        yield REQUESTS, affordable
+        left = frugal
+    yield IN_VAIN, left
+
     best = min(c.requests_per_s for c in left)
     left = [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)]
     yield REQUESTS, left
@@ -198,7 +209,7 @@ def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[
     yield SPREAD, left
     # Nor is it worth an index row, up to twice that room.
     lasting = max(c.break_factor for c in left) / SPARE_ROOM
-    roomy = [c for c in _frugal(left) if room(c) >= 1 and c.break_factor >= lasting]
+    roomy = [c for c in left if room(c) >= 1 and c.break_factor >= lasting]
     fewest_rows = min(map(rows_beside, roomy), default=None)
     left = [c for c in left if fewest_rows is None or rows_beside(c) <= fewest_rows]
     yield SPARE_ROWS, left
@@ -206,8 +217,6 @@ def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[
     highest = max(c.break_factor for c in left)
     left = enough or [c for c in left if c.break_factor >= highest * (1 - BREAK_TOLERANCE)]
     yield BREAKS, left
-    left = _frugal(left)
-    yield IN_VAIN, left
     fewest = min(structures(c) for c in left)
     left = [c for c in left if structures(c) == fewest]
     yield STRUCTURES, left
@@ -242,7 +251,8 @@ def ties(estimate: CostEstimate) -> tuple[float, ...]:
     """What decides among schemes that are equal by all goals before the last one, in the order of ``TIES``; of requests
     three digits, since fewer than that is no reason for a longer key."""
     requests = float(f"{estimate.requests_per_s:.3g}")
-    return requests, float(estimate.open_ended), float(estimate.scheme.length())
+    spread = float(f"{spread_reads(estimate):.3g}")
+    return requests, spread, float(estimate.open_ended), float(estimate.scheme.length())
 
 
 def client_sorts(estimate: CostEstimate) -> float:

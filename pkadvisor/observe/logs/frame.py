@@ -13,7 +13,7 @@ from typing import Final
 from pkadvisor.lazy import pl
 from pkadvisor.values import dataclass
 
-BLOCK_BYTES: Final = 24 << 20
+BLOCK_BYTES: Final = 8 << 20
 EXAMPLE_CHARACTERS: Final = 160
 ROUTES_MAX: Final = 20_000
 

@@ -165,6 +165,7 @@ _OF_RUN: tuple[tuple[str, str, str], ...] = (
     ("served, requests/s", "served_requests_per_s", "amount"),
     ("attempts at the store", "attempts", "whole"),
     ("throttled (503) in this run, of attempts", "throttled_share", "percent"),
+    ("conflicts (412), attempts", "conflicts", "whole"),
     ("timed out (500), attempts", "timed_out", "whole"),
     ("lost, of requests", "lost_share", "percent"),
     ("p50 latency", "latency_ms_p50", "latency"),

@@ -181,10 +181,12 @@ def _by_analyze(design: StressDesign) -> str:
     return "unknown" if hot is None or target is None else ratio((hot.entities_per_s_peak or 0) / target)
 
 
+CONFLICTS = "conflicts (412)"
 ROWS: Rows = (
     ("offered requests/s", lambda run, _: amount(run.offered_requests_per_s)),
     ("served requests/s", lambda run, _: amount(run.served_requests_per_s)),
     ("throttled, simulated", lambda run, _: percent(run.throttled_share)),
+    (CONFLICTS, lambda run, _: f"{run.conflicts:,}"),
     ("lost requests", lambda run, _: percent(run.lost_share)),
     ("p50 ms", lambda run, _: milliseconds_of(run.latency_ms_p50)),
     ("p99 ms", lambda run, _: milliseconds_of(run.latency_ms_p99)),
@@ -206,6 +208,8 @@ def _count(run: StressRun, kind: str) -> int:
 def _side_by_side(page: Page, table: StressTable, rows: Rows) -> None:
     """A column for each design and state; where they do not fit, a table for each design, or a block for each."""
     columns = [(design, run) for design in table.designs for run in design.runs]
+    if not any(run.conflicts for _, run in columns):
+        rows = tuple(row for row in rows if row[0] != CONFLICTS)
     if _fits(page, columns):
         _columns(page, columns, rows)
     else:

@@ -15,7 +15,6 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts import (
     changes,
     costs,
-    digits,
     filters,
     fronts,
     growth,
@@ -23,7 +22,6 @@ from pkadvisor.review.facts import (
     keys,
     loads,
     merged_keys,
-    parts,
     properties,
     queries,
     ranges,
@@ -35,6 +33,7 @@ from pkadvisor.review.facts import (
     writes,
 )
 from pkadvisor.review.facts.base import Fact, KnownValue
+from pkadvisor.review.facts.key_parts import digits, parts, sensitive, values
 from pkadvisor.review.views.expressions import FactType, Language, Value
 from pkadvisor.review.views.findings import ShownFact
 from pkadvisor.review.views.subjects import Scope, Subject, visible
@@ -49,6 +48,8 @@ FACTS: tuple[Fact, ...] = (
     *merged_keys.FACTS,
     *shared_keys.FACTS,
     *parts.FACTS,
+    *values.FACTS,
+    *sensitive.FACTS,
     *digits.FACTS,
     *properties.FACTS,
     *queries.FACTS,

@@ -9,7 +9,7 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
-from pkadvisor.design.plan.caller import touched
+from pkadvisor.design.plan.caller import rows_written
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
@@ -73,14 +73,27 @@ def changed_by(subject: Subject) -> tuple[str, ...]:
 
     Of a full copy all, of a pointer those that move it or what it points at.
     """
+    return tuple(c.name for c in _written_with(subject) if c.operation is Operation.UPDATE and c.sets)
+
+
+def written_again_by(subject: Subject) -> tuple[str, ...]:
+    """Writes of entities there are that write or delete it too: the old row may stay when they fail in between.
+
+    An insert is none: it fails as a whole for its caller, who repeats it.
+    """
+    return tuple(c.name for c in _written_with(subject) if c.operation is not Operation.INSERT)
+
+
+def _written_with(subject: Subject) -> list[QueryClass]:
+    """Writes, but for rare ones, of the kinds that share the keys, which change the entity and its index row."""
     row: IndexRow = subject.item
-    return tuple(
-        query.name
+    return [
+        query
         for view in sharing_keys(subject.view)
         for query in view.workload.classes
-        if query.operation is Operation.UPDATE and query.rate.mean_per_s > RARE_PER_S * (1 + 1e-9)
-        if query.sets and view.scheme is not None and _number(row, view.scheme) in touched(query, view.scheme)
-    )
+        if query.operation.writes and not 0 < query.rate.mean_per_s <= RARE_PER_S * (1 + 1e-9)
+        if view.scheme is not None and _number(row, view.scheme) in rows_written(query, view.scheme)
+    ]
 
 
 def missing_target(subject: Subject) -> tuple[str, ...]:
@@ -376,6 +389,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("index_row.collisions", NUMBER, "entities", collisions, Basis.COUNTED),
     Fact("index_row.keys_possible", NUMBER, "keys", keys_possible),
     sure("index_row.changed_by", TEXTS, QUERY_NAMES, changed_by),
+    sure("index_row.written_again_by", TEXTS, QUERY_NAMES, written_again_by),
     Fact("index_row.serves", TEXTS, QUERY_NAMES, serves, Basis.DERIVED),
     Fact("index_row.chosen_for", TEXTS, QUERY_NAMES, chosen_for, Basis.ESTIMATED),
     Fact("index_row.writes_per_s", NUMBER, "rows/s", row_writes_per_s),

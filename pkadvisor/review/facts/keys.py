@@ -11,7 +11,7 @@ from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution, taken
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
-from pkadvisor.review.facts.parts import stands_alone
+from pkadvisor.review.facts.key_parts.parts import stands_alone
 from pkadvisor.review.facts.sizes import declared_sizes
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside

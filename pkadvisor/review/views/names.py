@@ -48,14 +48,22 @@ _PERSONAL = _EMAIL | _known(
     "homeaddress streetaddress postaladdress mailingaddress shippingaddress billingaddress adresse anschrift "
     "direccion indirizzo endereco ip ipaddress ipaddr ipadresse"
 )
-_REGULATED = _known(
+_OF_CARDS = _known(
+    "pan cardpan primaryaccountnumber creditcard creditcardnumber creditcardno debitcard debitcardnumber debitcardno "
+    "cardnumber cardno paymentcard paymentcardnumber bankcard bankcardnumber ccnumber ccnum kreditkarte "
+    "kreditkartennummer"
+)
+_OF_ACCOUNTS_AND_PAPERS = _known(
     "ssn socialsecuritynumber socialsecurityno nationalid nationalinsurancenumber nino passportnumber passportno "
     "passnummer reisepassnummer dni cpf bsn pesel personnummer codicefiscale steuerid sozialversicherungsnummer iban "
-    "pan cardpan primaryaccountnumber creditcard creditcardnumber creditcardno debitcard debitcardnumber debitcardno "
-    "cardnumber cardno paymentcard paymentcardnumber bankcard bankcardnumber ccnumber ccnum bankaccountnumber "
-    "kreditkarte kreditkartennummer kontonummer"
+    "bankaccountnumber kontonummer"
 )
+_REGULATED = _OF_CARDS | _OF_ACCOUNTS_AND_PAPERS
 """Numbers that open an account or stand for a person before the law, such as those of payment cards."""
+CARD_DIGITS_MIN = 12
+"""Digits of the shortest number of a payment card (ISO/IEC 7812-1 counts from 8; issuers give out 12 to 19)."""
+PAPER_DIGITS_MIN = 7
+"""Digits of the shortest numbers of bank accounts, passports and identity papers."""
 _OTHER_CARDS = _known(
     "access badge building business deck employee game gift graphics id key library loyalty member membership memory "
     "network parking patient playing punch rewards score sim smart staff student time transit travel voucher"
@@ -168,13 +176,13 @@ def personal(name: str) -> bool:
     return not of_machine or _ends(parts, _PERSONAL - {"address", "ip", "ipaddress", "ipaddr"}) is not None
 
 
-def regulated(name: str) -> bool:
-    """Whether values so named are numbers of payment cards, bank accounts or identity papers."""
+def regulated_digits(name: str) -> int:
+    """The fewest digits of the payment-card, account or identity number that a name says; 0 where it says none."""
     parts = _bare(name)
     before = _ends(parts, _REGULATED)
-    if before is None or parts[0] in _ASKS or names_a_hash(name):
-        return False
-    return not set(before) & _OTHER_CARDS
+    if before is None or parts[0] in _ASKS or names_a_hash(name) or set(before) & _OTHER_CARDS:
+        return 0
+    return CARD_DIGITS_MIN if "".join(parts[len(before) :]) in _OF_CARDS else PAPER_DIGITS_MIN
 
 
 def names_a_hash(name: str) -> bool:

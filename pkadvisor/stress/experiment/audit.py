@@ -56,7 +56,7 @@ LOAD_TRIES = 6
 SETTLED_NS = 10 * SECOND
 """Between loading and the run."""
 FIGURES = (
-    "requests", "lost", "lost_share", "attempts", "throttled_share", "entities_read",
+    "requests", "lost", "lost_share", "attempts", "throttled_share", "conflicts", "entities_read",
     "latency_ms_p50", "latency_ms_p99",
 )  # fmt: skip
 
@@ -232,7 +232,7 @@ def _run_without_rows(
     capacity = Capacity(prepared.limits, prepared.options, request.enforcement, request.seed)
     capacity.tally.arrived = capacity.tally.served = before
     stamp_map = LivingMap(prepared.unscaled.space, prepared.warm, prepared.servers, prepared.options)
-    result = run_loop(load, prepared.unscaled, capacity, stamp_map, policy)
+    result = run_loop(load, prepared.unscaled, capacity, stamp_map, policy, versions=prepared.versions())
     return result, len(stamp_map.ranges)
 
 

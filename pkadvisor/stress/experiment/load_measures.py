@@ -41,6 +41,7 @@ FEW_AT_A_TIME = "the requests that make most of its load come one at a time"
 TOO_SHORT = "retries do not settle in so short a run"
 CHANGING = "the load changes during the run"
 FAULTS = "the model knows no faults"
+CONFLICTS = "requests that are answered 412 begin anew, which the sum of single requests leaves out"
 BY_CHANCE = "so few of the requests that make most of its load come in this run that chance decides"
 """Why what is throttled is not predicted."""
 STEADY_S = 60
@@ -57,14 +58,19 @@ def load_measures(
     target = prepared.limits.partition_entities_per_s
     predicted = hottest_foreseen(prepared)
     least = LEAST * target
-    measures = [load_measure("hottest partition", "entities/s", predicted, _hottest(prepared), LOAD_TOLERANCE, least)]
+    begun_anew = CONFLICTS if any(counts.conflicts for counts in run.classes.values()) else ""
+    tolerance = None if begun_anew else LOAD_TOLERANCE
+    measured = _hottest(prepared)
+    measures = [load_measure("hottest partition", "entities/s", predicted, measured, tolerance, least, begun_anew)]
     quiet = True
     if run.hottest >= 0:
         settled = settled_at(prepared, run.hottest, retries_of(policy))
         share = run.hottest_throttled / run.hottest_attempts if run.hottest_attempts else 0.0
         rejected, why = (None, OTHERS_BIND) if settled is None else (settled.rejected_share, "")
         means = not faults and is_steady(prepared.warm_load)
-        if not means:
+        if begun_anew:
+            rejected, why = None, begun_anew
+        elif not means:
             rejected, why = None, FAULTS if faults else CHANGING
         elif rejected and at_a_time(prepared, run.hottest, policy) < FEW:
             rejected, why = None, FEW_AT_A_TIME
@@ -81,7 +87,7 @@ def load_measures(
             if len(through):
                 measured = float(through.mean())
                 measures.append(load_measure("saturation there", "entities/s", target, measured, LOAD_TOLERANCE))
-    if faults or not quiet:
+    if faults or begun_anew or not quiet:
         # The model's latency above a target is that of clients that never give up: there is no such run.
         return measures
     of_class = {entry.name: entry for entry in warm}

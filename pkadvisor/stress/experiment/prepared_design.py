@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from functools import cache
 from typing import Any
 
 from pkadvisor.design.cost.entity_rates import entity_rates
@@ -19,7 +20,7 @@ from pkadvisor.stress.experiment.designs import Design, DesignedTable
 from pkadvisor.stress.experiment.notes import Note
 from pkadvisor.stress.experiment.parameter_sampling import COMPARED_MAX, overdone, picked
 from pkadvisor.stress.experiment.request import StressRequest, check_size, server_names
-from pkadvisor.stress.experiment.run_duration import lengths_of
+from pkadvisor.stress.experiment.run_duration import VERSIONS_ATTEMPTS, lengths_of, longest_ns
 from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes, sampled_parts, without_luck
 from pkadvisor.stress.load.arrivals import Steps
 from pkadvisor.stress.load.load import ClassLoad, Load, WorkloadLoad
@@ -28,9 +29,11 @@ from pkadvisor.stress.placement.stamp_map import MapRange
 from pkadvisor.stress.requests.expected import partition_loads
 from pkadvisor.stress.requests.flat_steps import FlatSteps
 from pkadvisor.stress.requests.programs import Programs
+from pkadvisor.stress.requests.retry import UPDATES_MAX
 from pkadvisor.stress.requests.rows import entities_of
 from pkadvisor.stress.requests.script_table import script_tables
 from pkadvisor.stress.requests.scripts import Scripts
+from pkadvisor.stress.simulate.entity_versions import EntityVersions
 from pkadvisor.stress.simulate.warm import counted_load, warm_map
 from pkadvisor.values import dataclass
 
@@ -65,6 +68,9 @@ class PreparedDesign:
     warm: tuple[MapRange, ...]
     servers: tuple[str, ...]
     notes: tuple[Note, ...]
+    keeps_versions: bool = False
+    """Whether the runs answer 412 to a write whose entity was changed since it was read: they do where that is
+    predicted and they are short enough."""
     memo: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -76,7 +82,19 @@ class PreparedDesign:
     @property
     def untested(self) -> str | None:
         """What the runs of the load do not test of the design, though it decides; None where nothing is missing."""
-        return self.front_untested or conflicts_untested(self.table.bench)
+        return self.front_untested or self.conflicts_untested
+
+    @property
+    def conflicts_untested(self) -> str | None:
+        """Writes of one entity that conflict by the prediction and not in the runs; None where they do."""
+        conflicting = conflicting_updates(self.table.bench)
+        if not conflicting or self.keeps_versions:
+            return None
+        return f"{next(iter(conflicting.values()))}; {NO_VERSIONS}"
+
+    def versions(self) -> EntityVersions | None:
+        """New versions of the entities that requests read, change and write, where runs keep them."""
+        return EntityVersions(cache(self.programs.updated)) if self.keeps_versions else None
 
     @property
     def front_untested(self) -> str | None:
@@ -144,15 +162,16 @@ def prepare(table: DesignedTable, design: Design, request: StressRequest, limits
     population = table.bench.population
     load = without_luck(load, programs.demands, design.estimate, population)
     parts = sampled_parts(programs.demands, design.estimate, population)
-    lengths = lengths_of(load, diluted(load, parts), request, limits)
+    attempts_per_s = _attempts_per_s(diluted(load, parts), programs) if all(part == 1 for part in parts) else None
+    most_s = None if attempts_per_s is None else VERSIONS_ATTEMPTS / attempts_per_s
+    lengths = lengths_of(load, diluted(load, parts), request, limits, most_s)
     shared = shared_key_notes(design.scheme, table.bench, redact=request.reading.redact)
     load, notes = lengths.cold, (*of_load, *table.left_out, *lengths.notes, *diluted_notes(table, load, parts), *shared)
     mix, rates = mix_of(lengths.warm)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
-    longest_ns = max(load.duration_ns, lengths.warm.duration_ns)
-    scripts, unscaled = script_tables(programs, limits, used, longest_ns, everyone)
+    scripts, unscaled = script_tables(programs, limits, used, longest_ns(lengths), everyone)
     servers = server_names(request.servers)
     warm = warm_map(counted_load(lengths.warm, scripts, limits), limits, servers, options)
     return PreparedDesign(
@@ -174,7 +193,20 @@ def prepare(table: DesignedTable, design: Design, request: StressRequest, limits
         warm=warm,
         servers=servers,
         notes=notes,
+        keeps_versions=most_s is not None and longest_ns(lengths) <= most_s * SECOND,
     )
+
+
+def _attempts_per_s(load: Load, programs: Programs) -> float | None:
+    """Operations that a run must carry out one by one to keep versions of entities, per second, about; None where no
+    writes of one entity conflict, or where their requests do not name the entity that they change."""
+    conflicting = conflicting_updates(programs.bench)
+    names = dict(zip(programs.classes, range(len(programs.classes)), strict=True))
+    if not conflicting or any(programs.updated(names[name], 0) is None for name in conflicting if name in names):
+        return None
+    costs, (_, rates) = {cost.name: cost for cost in programs.estimate.classes}, mix_of(load)
+    each = [max(1.0, costs[name].requests, 2.0 * UPDATES_MAX * (name in conflicting)) for name in programs.classes]
+    return sum(rate * requests for rate, requests in zip(rates, each, strict=True)) or None
 
 
 def load_at(prepared: PreparedDesign, factor: float, seconds: float, weigh: Mapping[str, float] | None = None) -> Load:
@@ -293,19 +325,22 @@ CONFLICTING = 1.1
 """Attempts per commit from which on the conflicts of an entity are no matter of chance."""
 
 
-def conflicts_untested(bench: Bench) -> str | None:
-    """The entity that is read, changed and written so often that its writes conflict, which the runs of arrays do not
-    test: they keep no versions. None where no write conflicts often."""
+NO_VERSIONS = "the runs of this test keep no versions of entities, so their writes do not conflict"
+
+
+def conflicting_updates(bench: Bench) -> dict[str, str]:
+    """The classes that read, change and write one entity so often that their writes conflict, each in words."""
+    out = {}
     for name, entity_rate in entity_rates(bench).items():
         contended = contention(entity_rate.hottest_per_s, bench.limits)
         attempts = contended.attempts_per_commit
         if attempts is None or attempts >= CONFLICTING:
             often = "not all can commit" if attempts is None else f"a commit takes {amount(attempts)} attempts"
-            return (
+            out[name] = (
                 f"'{name}' reads, changes and writes one entity {contended.rate_per_s:,.0f} times/s, where {often} by "
-                "the prediction; the runs of this test keep no versions of entities, so their writes do not conflict"
+                "the prediction"
             )
-    return None
+    return out
 
 
 AS_CROWDED = 0.9

@@ -30,6 +30,12 @@ PASSES_AFTER = 4
 """Evaluations of the manager that a cold start lasts after the first one that may split."""
 
 
+VERSIONS_ATTEMPTS = 300_000
+"""Attempts of a run that keeps versions of entities, at the most: they are made one by one, 30,000 in a second."""
+VERSIONS_LEAST_S = 10.0
+"""Such a run is not made shorter than this; it keeps no versions then."""
+
+
 class Lengths(NamedTuple):
     """The loads of both runs, and what there is to say of them. Of one load the cold start's is the longer one, or
     the same."""
@@ -39,10 +45,11 @@ class Lengths(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits) -> Lengths:
+def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits, most_s: float | None = None) -> Lengths:
     """The load at the lengths that its runs need; as it is where the command line says how long it lasts.
 
-    ``part`` of it is what a warmed-up table is run with.
+    ``part`` of it is what a warmed-up table is run with. ``most_s``: so long, about, where versions of entities are
+    kept; None where they are not.
     """
     if request.duration_s is not None or request.faults or request.real is not None:
         return Lengths(part, load)
@@ -55,12 +62,19 @@ def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits) -
     cold_s = limits.t_sustain_s + PASSES_AFTER * limits.t_eval_s
     if part is load:
         cold_s = max(warm_s, cold_s)
+    if most_s is not None and most_s >= VERSIONS_LEAST_S:
+        warm_s, cold_s = (min(seconds, math.floor(most_s)) for seconds in (warm_s, cold_s))
     warm, cold = replace(part, duration_ns=round(warm_s) * SECOND), replace(load, duration_ns=round(cold_s) * SECOND)
     why = OwnNote(
         "runs last as long as their figures need (--duration says otherwise)",
         f"{lasting(round(warm_s))} warmed up, {lasting(round(cold_s))} from a cold start",
     )
     return Lengths(warm, cold, (why,))
+
+
+def longest_ns(lengths: Lengths) -> int:
+    """Of the longer one."""
+    return max(lengths.warm.duration_ns, lengths.cold.duration_ns)
 
 
 def is_steady(load: Load) -> bool:

@@ -62,14 +62,11 @@ def run_of(
     ranges = prepared.warm if warm else ()
     failing = [parse_fault(text) for text in faults]
     stamp_map = LivingMap(prepared.scripts.space, ranges, prepared.servers, prepared.options, failing)
-    result = run_fluid(
-        prepared.warm_load if warm else cold_load(prepared.load, prepared.warm_load, bears),
-        prepared.scripts,
-        capacity,
-        stamp_map,
-        policy,
-        accelerate=request.accelerate,
-    )
+    load = prepared.warm_load if warm else cold_load(prepared.load, prepared.warm_load, bears)
+    versions = prepared.versions()
+    if versions is not None:
+        return run_loop(load, prepared.scripts, capacity, stamp_map, policy, versions=versions)
+    result = run_fluid(load, prepared.scripts, capacity, stamp_map, policy, accelerate=request.accelerate)
     return replace(result, hottest=-1) if lifted else result  # no partition takes so much in truth
 
 
@@ -120,6 +117,7 @@ def run_of_clients(prepared: PreparedDesign, request: StressRequest, policy: Ret
         LivingMap(prepared.scripts.space, prepared.warm, prepared.servers, prepared.options, failing),
         policy,
         duration_ns=max(SECOND, round(seconds * SECOND)),
+        entity=prepared.programs.updated if prepared.keeps_versions else None,
         seed=request.seed,
     )
 

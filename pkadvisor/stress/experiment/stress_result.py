@@ -66,12 +66,13 @@ def stress_document(
     complete: bool,
     not_run: list[str],
 ) -> StressDocument:
-    """The whole document. Its outcome is the worst of all tables: keys that serve less than those in use, then a goal
-    that decides and is not met."""
+    """The whole document. Its outcome is the worst of all tables: keys that the analysis refuses, keys that serve
+    less than those in use, then a goal that decides and is not met."""
     marks = [mark for table in tables for goal in table.goals for mark in goal.designs]
     missed = any(mark.decides and not mark.met for mark in marks)
     keep_current = any(table.verdict.keep_current for table in tables)
-    done = "keep-current" if keep_current else "goal-missed" if missed else "done"
+    refused = any(table.designs and table.designs[-1].refused for table in tables)
+    done = "refused" if refused else "keep-current" if keep_current else "goal-missed" if missed else "done"
     return StressDocument(
         document="pkadvisor stress",
         schema_version=SCHEMA_VERSION,
@@ -146,6 +147,7 @@ def counts_of(counts: ClassCounts, duration_ns: int) -> dict[str, Any]:
         "throttled": throttled,
         "throttled_share": number(throttled / counts.attempts if counts.attempts else 0.0),
         "throttled_by": {str(bound): counts.throttled[bound] for bound in Bound if counts.throttled.get(bound)},
+        "conflicts": counts.conflicts,
         "timed_out": counts.timed_out,
         "pages": counts.pages,
         "entities_read": counts.entities_read,
@@ -167,8 +169,8 @@ def total_counts(parts: Sequence[ClassCounts] | Any) -> ClassCounts:
     total, parts = ClassCounts(), list(parts)
     for part in parts:
         for name in (
-            "requests", "served", "lost", "attempts", "accepted", "timed_out", "pages", "entities_read",
-            "entities_written", "latency_ns_sum",
+            "requests", "served", "lost", "attempts", "accepted", "conflicts", "timed_out", "pages",
+            "entities_read", "entities_written", "latency_ns_sum",
         ):  # fmt: skip
             setattr(total, name, getattr(total, name) + getattr(part, name))
         for bound, count in part.throttled.items():

@@ -144,7 +144,7 @@ def _of_design(design: StressDesign, goals: list[StressTableGoal]) -> StressVerd
         sentence = f"no verdict on {design.label}: {untested}; but for that {sentence}"
         level, new = Level.UNTESTED, new if new is Level.FAILS else Level.UNTESTED
     refused = design.refused
-    if refused and level is not Level.FAILS:
+    if refused and (level is not Level.FAILS or _conflicting(warm)):
         more = f" and {plural(len(refused) - 1, 'more constraint')}" if refused[1:] else ""
         sentence = f"{design.label} is refused by 'advisor analyze': {refused[0].message}{more}; in this run {sentence}"
     return StressVerdictDesign(
@@ -200,11 +200,18 @@ def _other_hottest(design: StressDesign, level: Level) -> str:
 def _throttled(run: StressRun) -> str:
     """How much was turned away, and by what."""
     by = run.throttled_by
+    if _conflicting(run):
+        return f"{plural(run.conflicts, 'write')} answered 412, because the entity had changed since it was read"
     if not by:
         return f"{percent(run.throttled_share)} of attempts throttled"
     most = max(by, key=lambda name: (by[name], name))
     word = "" if by[most] == run.throttled else "mostly "
     return f"{percent(run.throttled_share)} of attempts throttled, {word}by {BOUNDS[most]}"
+
+
+def _conflicting(run: StressRun) -> bool:
+    """Whether more attempts are answered 412 than 503: no target is in the way, but the entity."""
+    return run.conflicts > run.throttled
 
 
 def _bursts(run: StressRun) -> str:

@@ -3,7 +3,7 @@
     query              the requests of its plan ──► further pages ──► the entities behind pointers
     insert, upsert     rows of one partition in a group ──► index rows elsewhere
     update, delete     (look-up, where the key is not known) ──► rows of the partition ──► index rows elsewhere
-    read-modify-write  read ──► write under If-Match; 412: once more
+    read-modify-write  read ──► write under If-Match; 412: once more, at most ``UPDATES_MAX`` times
 
 The plan is the one that ``estimate`` of ``design/cost/cost.py`` chose, and requests are counted as
 ``design/cost/class_cost.py`` counts them. Classes for analysis are not run.
@@ -11,7 +11,7 @@ The plan is the one that ``estimate`` of ``design/cost/cost.py`` chose, and requ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
@@ -33,13 +33,11 @@ from pkadvisor.stress.requests.asked_values import AskedValue, parameters_asked,
 from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, start_after
 from pkadvisor.stress.requests.program_reads import Reader, Stages, in_rounds, properties_of, target_of
 from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, changed_together, inserted
+from pkadvisor.stress.requests.retry import UPDATES_MAX, GivenUp
 from pkadvisor.stress.requests.rows import Placed, Properties, rows_of, stored_entities
 from pkadvisor.table.edm import TypedValue
 from pkadvisor.table.store import Entity, EntityKey
 from pkadvisor.values import dataclass
-
-ATTEMPTS_MAX = 16
-"""Read-modify-writes that are lost after so many attempts: assumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +175,13 @@ class Programs:
         values = self.values(class_number, instance)
         return tuple(values.get(each.name) for each in request_class.asked)
 
+    def updated(self, class_number: int, instance: int) -> Hashable | None:
+        """What tells the entity that a request reads, changes and writes from others; None for other requests."""
+        request_class, query = self._classes[class_number], self.demands[class_number].query
+        if not query.read_modify_write or query.entities_per_request != 1:
+            return None
+        return tuple(sorted(self._fixed(request_class, self.values(class_number, instance)).items(), key=repr)) or None
+
     def values(self, class_number: int, instance: int) -> Properties:
         """The parameters of one request, from the row that it is drawn from: all that its sender knows of a table."""
         return self._parameters(self._classes[class_number], instance)
@@ -259,11 +264,10 @@ class Programs:
         drawn = self.entity(request_class, instance)
         reader, query = request_class.reader, request_class.demand.query
         assert reader is not None
-        for _ in range(ATTEMPTS_MAX if query.read_modify_write else 1):
+        for _ in range(UPDATES_MAX if query.read_modify_write else 1):
             rows = yield from reader.run(reader.requests(values, self._ends_at(request_class, at_ns)), values)
             sent: list[Sent] = []
-            conditional = False
-            plan = reader.plan
+            conditional, plan = False, reader.plan
             for entity in rows:
                 if plan.pointer and not plan.follows:
                     if (target := target_of(entity)) is not None:
@@ -285,6 +289,7 @@ class Programs:
                 if after:
                     yield after
                 return
+        raise GivenUp
 
     def _named(self, request_class: _Class, changes: Changes, asked: Properties) -> Sent:
         """Writes the entity that the filter names, from the values that it names; nothing is read."""

@@ -32,6 +32,14 @@ from pkadvisor.splitmix import mixed, mixed_each
 from pkadvisor.values import dataclass
 
 POLICIES: Final = ("none", "fixed", "exponential", "current", "sdk")
+UPDATES_MAX = 16
+"""Reads of a read-modify-write, each followed by a write that is answered 412, after which it is given up: assumed."""
+
+
+class GivenUp(Exception):  # noqa: N818 - the end of a request, no error
+    """A client gives a request up that no answer refused for good."""
+
+
 TRIES_MAX: Final = 20
 NEVER: Final = -1
 """In arrays of delays: given up."""

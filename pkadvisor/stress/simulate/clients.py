@@ -8,7 +8,6 @@ A client is slowed down by what it waits for, so a closed loop never asks for mo
 from __future__ import annotations
 
 import heapq
-import math
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 
@@ -19,13 +18,14 @@ from pkadvisor.stress.placement.run_result import RunResult
 from pkadvisor.stress.placement.stamp_map import StampMap
 from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.requests.scripts import Scripts
-from pkadvisor.stress.simulate.course import Course, Flight, Traced
+from pkadvisor.stress.simulate.course import Course, Traced
+from pkadvisor.stress.simulate.entity_versions import EntityVersions, exponential
 from pkadvisor.stress.simulate.measures import cut_short
 from pkadvisor.values import dataclass
 
 THREADS_PER_VM = 15
 """What the clients of *How to get most out of Windows Azure Tables* (2010) ran on each virtual machine."""
-_THINKING, _AGAIN = 0x7468696E6B, 0x616761696E
+_THINKING = 0x7468696E6B
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Clients:
         """How long a client thinks before its request of a count; fractions of a ns are dropped."""
         if not self.random:
             return self.think_ns
-        return _exponential(self.think_ns, mixed(mixed(seed ^ _THINKING, client), count))
+        return exponential(self.think_ns, mixed(mixed(seed ^ _THINKING, client), count))
 
 
 def sends_of(load: Load) -> Iterator[tuple[int, int]]:
@@ -67,62 +67,6 @@ def sends_of(load: Load) -> Iterator[tuple[int, int]]:
             yield from zip(batch.classes.tolist(), batch.instances.tolist(), strict=True)
         if not any_came:
             return
-
-
-def _exponential(mean_ns: int, bits: int) -> int:
-    """A value of the exponential distribution from 64 random bits."""
-    return int(-math.log(((bits >> 11) + 1) / (1 << 53)) * mean_ns)
-
-
-class EntityVersions:
-    """Versions of entities under If-Match. ``entity`` names what a class with parameters updates; None: nothing.
-
-    A write takes its turn when it arrives and is there for readers when it is answered, as behind a latch that is held
-    from the check to the append. So two commits of an entity are a read and a write apart, as the cost model says.
-    With ``at_once`` a write is there when it arrives, as in an engine in virtual time, which counts the answer's time
-    after it has carried out everything: then they are a read apart.
-    """
-
-    def __init__(
-        self,
-        entity: Callable[[int, int], Hashable | None],
-        *,
-        at_once: bool = False,
-        again_ns: int = 0,
-        seed: int = 0,
-    ) -> None:
-        self._entity, self._at_once = entity, at_once
-        self._again_ns, self._seed, self._conflicts = again_ns, mixed(seed ^ _AGAIN, 0), 0
-        self._latest: dict[Hashable, int] = {}
-        self._there: dict[Hashable, deque[tuple[int, int]]] = {}
-
-    def read(self, flight: Flight, at_ns: int) -> int:
-        """The version that a read at a moment sees. Moments come in order."""
-        entity = self._entity(flight.class_number, flight.instance)
-        there = self._there.get(entity)
-        if entity is None or there is None:
-            return 0
-        while len(there) > 1 and there[1][0] <= at_ns:
-            there.popleft()
-        return there[0][1]
-
-    def write(self, flight: Flight, at_ns: int, answered_ns: int) -> bool:
-        """Whether the version it saw is the last that took its turn; then its own is."""
-        entity = self._entity(flight.class_number, flight.instance)
-        if entity is None:
-            return True
-        latest = self._latest.get(entity, 0)
-        if flight.seen != latest:
-            return False
-        self._latest[entity] = latest + 1
-        there = self._there.setdefault(entity, deque([(-1, 0)]))
-        there.append((at_ns if self._at_once else answered_ns, latest + 1))
-        return True
-
-    def again_ns(self, flight: Flight) -> int:
-        """How long the client of a request waits after a 412 before it reads again."""
-        self._conflicts += 1
-        return _exponential(self._again_ns, mixed(mixed(self._seed, flight.number), self._conflicts))
 
 
 class _Crowd:
@@ -183,7 +127,6 @@ def run_clients(
     *,
     duration_ns: int,
     entity: Callable[[int, int], Hashable | None] | None = None,
-    at_once: bool = False,
     seed: int = 0,
     trace: list[Traced] | None = None,
 ) -> RunResult:
@@ -196,7 +139,7 @@ def run_clients(
     """
     versions = None
     if entity is not None:
-        versions = EntityVersions(entity, at_once=at_once, again_ns=clients.again_ns, seed=seed)
+        versions = EntityVersions(entity, again_ns=clients.again_ns, seed=seed)
     assert any(each.stages for epoch in scripts.epochs for of in epoch for each in of), "somebody sends something"
     course = Course(scripts, capacity, stamp_map, policy, duration_ns, nominal=False, versions=versions, trace=trace)
     crowd = _Crowd(clients, seed, duration_ns)

@@ -17,7 +17,7 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.placement.run_result import MapEvent
 from pkadvisor.stress.placement.stamp_map import StampMap
 from pkadvisor.stress.requests.expanded import expanded, range_index, range_lows, row_sums, work
-from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.retry import UPDATES_MAX, RetryPolicy
 from pkadvisor.stress.requests.scripts import SEVERAL, Script, Scripts, Step
 from pkadvisor.stress.simulate.measures import ACCOUNT, nominal_ns
 from pkadvisor.stress.simulate.recorder import Recorder
@@ -29,13 +29,17 @@ Traced = tuple[int, int, int, int, int, int, int]
 """An attempt with its status and latency in ns."""
 
 
+NOT_READ = -1
+
+
 @dataclass(slots=True)
 class Flight:
     """A request under way.
 
     ``pending`` steps of its stage have not ended; ``ready_ns`` is when the next stage may be sent, ``answered_ns`` the
-    last answer so far, ``seen`` the version of its entity that it read, ``outdated`` whether that was too old. The
-    steps of its stage are numbered from ``first``.
+    last answer so far, ``seen`` the version of its entity that it read (or ``NOT_READ``, since it wrote),
+    ``outdated`` whether that was too old, ``updates`` how often it has read. The steps of its stage are numbered from
+    ``first``.
     """
 
     number: int
@@ -49,8 +53,9 @@ class Flight:
     answered_ns: int = 0
     latency_ns: int = 0
     lost: bool = False
-    seen: int = 0
+    seen: int = NOT_READ
     outdated: bool = False
+    updates: int = 1
     first: int = 0
 
 
@@ -60,15 +65,19 @@ class Versions(Protocol):
     def read(self, flight: Flight, at_ns: int) -> int:
         """The version that a read at a moment sees."""
 
-    def write(self, flight: Flight, at_ns: int, answered_ns: int) -> bool:
-        """Whether a write at a moment commits, the version it saw being the last; 412 otherwise."""
+    def write(self, flight: Flight, answered_ns: int) -> bool:
+        """Whether a write commits, the version it saw being the last; 412 otherwise."""
 
     def again_ns(self, flight: Flight) -> int:
         """How long the client of a request waits after a 412 before it reads again."""
 
 
 class Course:
-    """Requests under way on a store. ``nominal``: stages follow each other in nominal time, else after true answers."""
+    """Requests under way on a store. ``nominal``: stages follow each other in nominal time, else after true answers.
+
+    With ``versions`` they follow in nominal time as well: of many that read one version the quickest would commit, more
+    often the more there are, and how much quicker it is than the mean is what nobody knows of a service.
+    """
 
     def __init__(
         self,
@@ -85,11 +94,12 @@ class Course:
         self.recorder = Recorder(scripts.classes, scripts.space, capacity.limits, duration_ns)
         self.events: list[MapEvent] = []
         self._scripts, self._capacity, self._map, self._policy = scripts, capacity, stamp_map, policy
-        self._duration_ns, self._nominal, self._versions, self._trace = duration_ns, nominal, versions, trace
+        self._duration_ns, self._versions, self._trace = duration_ns, versions, trace
+        self._nominal = nominal or versions is not None
         self._due: list[Attempt] = []
         self._flights: dict[int, Flight] = {}
         self._change_ns = stamp_map.next_change_ns()
-        self._sums = row_sums(scripts.space)
+        self._sums, self._page = row_sums(scripts.space), capacity.limits.page_entities
         self._look_up()
 
     # ------------------------------------------------------------------------------------------ from outside
@@ -112,7 +122,7 @@ class Course:
             return None
         script = self._cut.get(id(whole))
         if script is None:
-            script = self._cut[id(whole)] = expanded(whole, self._sums, self._lows)
+            script = self._cut[id(whole)] = expanded(whole, self._sums, self._lows, self._page)
         flight = Flight(number, class_number, instance, script, at_ns)
         self._flights[number] = flight
         self._send(flight, 0, flight.sent_ns)
@@ -167,8 +177,7 @@ class Course:
         self._cut: dict[int, Script] = {}  # scripts under this map, by the identity of those that they come from
 
     def _send(self, flight: Flight, stage: int, at_ns: int) -> None:
-        first = flight.first = flight.first + len(flight.script.stages[stage - 1]) if stage else 0
-        steps = flight.script.stages[stage]
+        first, steps = flight.first, flight.script.stages[stage]
         assert steps, "a stage has steps"
         flight.sent_ns, flight.pending, flight.ready_ns, flight.answered_ns = at_ns, len(steps), at_ns, at_ns
         for place in range(len(steps)):
@@ -192,17 +201,23 @@ class Course:
 
     @staticmethod
     def _raced(versions: Versions, flight: Flight, step: Step, at_ns: int, latency_ns: int) -> int:
-        if step.kind == Kind.READ:
+        if step.kind != Kind.WRITE:
             flight.seen = versions.read(flight, at_ns)
-        elif step.kind == Kind.WRITE and not versions.write(flight, at_ns, at_ns + latency_ns):
-            return 412
+        elif flight.seen != NOT_READ:
+            if not versions.write(flight, at_ns + latency_ns):
+                return 412
+            flight.seen = NOT_READ
         return 200
 
     def _stage_ended(self, flight: Flight, stage: int, at_ns: int) -> Flight | None:
         flight.latency_ns += flight.answered_ns - flight.sent_ns
+        flight.first += len(flight.script.stages[stage])
+        if flight.outdated and flight.updates == UPDATES_MAX:
+            flight.lost = True
         if flight.outdated and not flight.lost:  # what it read was changed meanwhile: read again
             assert self._versions is not None, "only versions conflict"
             flight.outdated = False
+            flight.updates += 1
             self._send(flight, 0, flight.ready_ns + self._versions.again_ns(flight))
             return None
         if not flight.lost and stage + 1 < len(flight.script.stages):

@@ -15,9 +15,10 @@ from pkadvisor.engine.capacity.capacity import KIB, Capacity
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.lazy import Ints, np
 from pkadvisor.stress.requests import flat_scripts as field
-from pkadvisor.stress.requests.expanded import cut_stage, row_sums
+from pkadvisor.stress.requests.expanded import cut_stage, paged, row_sums
 from pkadvisor.stress.requests.flat_scripts import FlatScripts, in_order, raw_of, runs
-from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
+from pkadvisor.stress.requests.scans import Scans
+from pkadvisor.stress.requests.scripts import Scripts, Stage
 
 # Columns of ``weights`` that say how an attempt is judged; ``fluid_pass`` reads them by number.
 COST, MORE, MOVED, ACCOUNT_COST, ACCOUNT_MORE, ON_SERVER, ON_RANGE, TRIP, EFFORT, SCAN = range(10)
@@ -51,13 +52,7 @@ class FluidTable:
         self.trips: Ints = np.array([*times.unhindered[:2], times.next_page], np.int64)
         self.flat_trips: list[int] = self.trips.ravel().tolist()
         flat = self._flat = FlatScripts.of(scripts)
-        several = flat.raw[:, field.OF_PARTITION] == SEVERAL
-        spanning = (
-            several & (flat.raw[:, field.KIND] == Kind.PAGE) & (flat.raw[:, field.HIGH] > flat.raw[:, field.LOW] + 1)
-        )
-        self._spanning: Ints = np.flatnonzero(spanning)
-        """The rows of ``flat`` that a range end may cut, and of which stage each is."""
-        self._stage_of: Ints = np.repeat(np.arange(len(flat.stages)), flat.sizes)[self._spanning]
+        self._scans = Scans.of(flat)
         each = [number * len(flat.lengths) + mine for epoch in flat.numbers for number, mine in enumerate(epoch)]
         sizes = np.array([len(mine) for mine in each], np.int64)
         self._base = (sizes.cumsum() - sizes).reshape(len(flat.numbers), -1)
@@ -114,10 +109,8 @@ class FluidTable:
         changed = np.array(sorted(set(lows) ^ set(self._lows)), np.int64)
         self._lows = tuple(lows)
         flat = self._flat
-        after = np.searchsorted(changed, flat.raw[self._spanning, field.LOW], side="right")
-        cut = after < np.searchsorted(changed, flat.raw[self._spanning, field.HIGH])
         stages = np.zeros(len(flat.stages), np.bool_)
-        stages[self._stage_of[cut]] = True
+        stages[self._scans.cut_by(changed)] = True
         lengths = flat.lengths[self._plain]
         of_script = np.repeat(np.arange(len(self._plain)), lengths)
         hit = np.unique(of_script[stages[flat.stages_of(self._plain)]])
@@ -131,16 +124,13 @@ class FluidTable:
         """Some scripts as rows, their pages cut where ranges end (``expanded.parts``)."""
         flat, lows = self._flat, self._lows
         which, lengths = flat.stages_of(scripts), flat.lengths[scripts]
-        edges = np.array(lows, np.int64)
-        after = np.searchsorted(edges, flat.raw[self._spanning, field.LOW], side="right")
-        cut = after < np.searchsorted(edges, flat.raw[self._spanning, field.HIGH])
+        cut = self._scans.cut_by(np.array(lows, np.int64))
         raw, first, sizes = flat.raw, flat.first, flat.sizes
-        if cut.any():
+        if len(cut):
             asked = np.zeros(len(flat.stages), np.bool_)
             asked[which] = True
-            stages = np.unique(self._stage_of[cut])
-            stages = stages[asked[stages]]
-            made = [cut_stage(flat.stages[stage], self._sums, lows) for stage in stages.tolist()]
+            stages = cut[asked[cut]]
+            stages, made = self._cut(stages)
             counts = np.ones(len(flat.stages), np.int64)
             counts[stages] = [len(each) for each in made]
             begins = np.arange(len(flat.stages))
@@ -159,6 +149,22 @@ class FluidTable:
         sums = np.r_[0, sizes[which].cumsum()]
         used, place = in_order(rows, len(raw))
         return _Flat(raw[used], place[rows], np.repeat(number, sizes[which]), sums[ends] - sums[ends - lengths])
+
+    def _cut(self, cut: Ints) -> tuple[Ints, list[tuple[Stage, ...]]]:
+        """(stages that the map cuts, with those that go on where they end; what each of them becomes)."""
+        flat, page = self._flat, self._capacity.limits.page_entities
+        made: dict[int, tuple[Stage, ...]] = {}
+        for stage in cut.tolist():
+            following = self._scans.following.get(stage)
+            if following is None:
+                made[stage] = cut_stage(flat.stages[stage], self._sums, self._lows, page)
+                continue
+            pages = paged([flat.stages[each][0] for each in (stage, *following)], self._sums, self._lows, page)
+            made[stage] = ((next(pages),),)
+            if following[0] not in made:  # scans that differ in their first page alone share the others
+                made.update(dict.fromkeys(following, ()))
+                made[following[0]] = tuple((step,) for step in pages)
+        return np.array(list(made), np.int64), list(made.values())
 
     def _append(self, flat: _Flat, classes: Ints) -> None:
         raw, counts = flat.raw, flat.counts

@@ -21,6 +21,7 @@ from pkadvisor.stress.requests.steps import step_of
 from pkadvisor.stress.simulate.measures import nominal_ns
 from pkadvisor.stress.simulate.recorder import Recorder
 from pkadvisor.stress.store.auditor import Auditor
+from pkadvisor.stress.store.late_commits import LateCommits
 from pkadvisor.stress.store.store_requests import TURNED_AWAY, Sends, StoreRequests
 from pkadvisor.table.store import Operation, Outcome, TableStore
 
@@ -54,6 +55,7 @@ class StoreRun:
         self.requests = StoreRequests(programs, policy, self.recorder)
         self._store, self._space = store, space
         self._capacity, self._begin_ns, self._auditor = capacity, begin_ns, auditor
+        self._commits = LateCommits()
         self._times = capacity.times if capacity is not None else ServiceTimes(limits, EngineOptions())
 
     @property
@@ -62,15 +64,18 @@ class StoreRun:
         long as an operation for each ``READ_PER_OPERATION``."""
         return effort_of(self.operations + (1 + RETRIES) * self.requests.waiting, self.recorder.counts)
 
-    def attempt(self) -> None:
-        """Sends what is due next and looks at the answer."""
+    def attempt(self) -> int | None:
+        """Sends what is due next and looks at the answer; when the request that ended with it was answered."""
         due = self.requests.take()
         at_ns = due.at_ns
         outcome, bound = self._sent(due.operation, at_ns)
         step = step_of(due.operation, outcome, self._space)
-        status = outcome.status if outcome.status in TURNED_AWAY else 200
+        status = outcome.status if outcome.status in (*TURNED_AWAY, 412) else 200
         self.recorder.attempt(due.class_number, step, at_ns, 0, (status, bound, outcome.latency_ns))
-        self.requests.answered(due, outcome, at_ns + outcome.latency_ns, at_ns + nominal_ns(self._times, step))
+        outcome = self._commits.seen(due.operation, outcome, at_ns)
+        answered_ns = at_ns + outcome.latency_ns
+        ended = self.requests.answered(due, outcome, answered_ns, at_ns + nominal_ns(self._times, step))
+        return answered_ns if ended else None
 
     def check(self) -> None:
         """Every request is somewhere, and the answers are what they may be."""

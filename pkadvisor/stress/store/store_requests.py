@@ -14,7 +14,7 @@ from collections.abc import Generator
 from dataclasses import field
 from typing import NamedTuple, Protocol
 
-from pkadvisor.stress.requests.retry import RetryPolicy
+from pkadvisor.stress.requests.retry import GivenUp, RetryPolicy
 from pkadvisor.stress.simulate.recorder import Recorder
 from pkadvisor.table.store import Operation, Outcome
 from pkadvisor.values import dataclass
@@ -98,8 +98,8 @@ class StoreRequests:
         operation = flight.operations[index - flight.first]
         return Due(at_ns, number, stage, index, tried, operation, flight.class_number)
 
-    def answered(self, due: Due, outcome: Outcome, answered_ns: int, ready_ns: int) -> None:
-        """An answer came at a moment; what follows it may be sent at ``ready_ns``."""
+    def answered(self, due: Due, outcome: Outcome, answered_ns: int, ready_ns: int) -> bool:
+        """An answer came at a moment, what follows it is sent at ``ready_ns``; whether its request ended with it."""
         flight = self._flights[due.request]
         flight.answered_ns = max(flight.answered_ns, answered_ns)
         flight.last_ns = max(flight.last_ns, due.at_ns)
@@ -108,7 +108,7 @@ class StoreRequests:
             if delay_ns is not None:
                 again = (answered_ns + delay_ns, due.request, due.stage, due.step, due.tried + 1)
                 heapq.heappush(self._due, again)
-                return
+                return False
             flight.lost = True
         else:
             flight.answers[due.step - flight.first] = outcome
@@ -117,6 +117,7 @@ class StoreRequests:
         if not flight.pending:
             flight.latency_ns += flight.answered_ns - flight.sent_ns
             self._stage_ended(due.request, flight)
+        return due.request not in self._flights
 
     def check(self) -> None:
         """Whatever came is served, lost, or under way."""
@@ -127,14 +128,17 @@ class StoreRequests:
     def _stage_ended(self, number: int, flight: _Flight) -> None:
         if flight.lost:
             flight.program.close()
-            del self._flights[number]
-            self._recorder.counts[flight.class_number].lost += 1
+            self._lose(number, flight)
             return
         answers = tuple(outcome for outcome in flight.answers if outcome is not None)
         assert len(answers) == len(flight.operations), "every step of a stage that ended was answered"
         flight.stage += 1
         flight.first += len(answers)
         self._advance(number, answers, flight.ready_ns)
+
+    def _lose(self, number: int, flight: _Flight) -> None:
+        del self._flights[number]
+        self._recorder.counts[flight.class_number].lost += 1
 
     def _advance(self, number: int, answers: tuple[Outcome, ...] | None, at_ns: int) -> None:
         """The next stage of a request is sent, or it has had its last."""
@@ -147,6 +151,9 @@ class StoreRequests:
                 self._recorder.counts[flight.class_number].served += 1
             else:
                 self._recorder.served(flight.class_number, number, flight.latency_ns, flight.last_ns)
+            return
+        except GivenUp:
+            self._lose(number, flight)
             return
         assert operations, "a stage has steps"
         flight.operations, flight.answers = operations, [None] * len(operations)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.design.choice.candidates import constant
-from pkadvisor.design.choice.goals import GOALS, best_of, better, good_enough, loss, ranked
+from pkadvisor.design.choice.goals import GOALS, best_of, better, good_enough, loss, ranked, read_in_vain, spread_reads
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
@@ -147,11 +147,11 @@ def test_the_goals_are_named_in_their_order() -> None:
         "constraints",
         "latency",
         "room",
+        "read in vain",
         "requests",
         "spread reads",
         "spare index rows",
         "break factor",
-        "read in vain",
         "structures",
         "entities",
         "sorting",
@@ -174,6 +174,44 @@ def test_a_row_spares_more_entities_than_one_partition_serves(rate_per_s: float,
         population_of(columns, types), newest, query("one", "room eq '{room}' and id eq '{id}'", rate=rate_per_s)
     )
     assert len(advise(bench, None).recommended.scheme.index_rows) == rows
+
+
+def test_a_scan_of_many_partitions_is_no_cure_for_a_scan_of_one() -> None:
+    """A queue: workers take the ten oldest jobs of their press, and delete jobs by time and number."""
+    columns = {
+        "press": [f"p{n * 7 % 24}" for n in range(3600)],
+        "at": list(range(3600)),
+        "job": [f"j{n * 7919 % 100_003:05}" for n in range(3600)],
+    }
+    types = {"press": EdmType.STRING, "at": EdmType.INT32, "job": EdmType.STRING}
+    oldest = query("oldest", "press eq '{press}'", order=("at",), top=10, rate=22.0)
+    put = query("put", None, operation=Operation.INSERT, rate=8.0)
+    done = query("done", "at eq {at} and job eq '{job}'", operation=Operation.DELETE, rate=3.0)
+    best = advise(bench_of(population_of(columns, types), oldest, put, done), None).recommended
+    assert read_in_vain(best) == 0
+
+
+def test_of_equal_schemes_the_one_whose_reads_stay_in_one_partition_wins() -> None:
+    """One read in forty asks for the newest tickets of a terminal, whose number nothing bounds."""
+    columns = {
+        "terminal": [f"t{n % 400}" for n in range(4000)],
+        "at": list(range(4000)),
+        "code": [f"c{n * 7919 % 100_003:05}" for n in range(4000)],
+    }
+    types = {"terminal": EdmType.STRING, "at": EdmType.INT32, "code": EdmType.STRING}
+    newest = query("newest", "terminal eq '{terminal}'", order=("-at",), top=10, rate=1.0)
+    one = query("one", "terminal eq '{terminal}' and at eq {at} and code eq '{code}'", rate=39.0)
+    sell = query("sell", None, operation=Operation.INSERT, rate=100.0)
+    bench = bench_of(population_of(columns, types), newest, one, sell)
+    key = "{reverse_pad(at,5)}_{code}"
+    together, spread = (
+        replace(estimate(KeyScheme(parse_key(partition, row)), bench), bytes_per_entity=100.0, requests_per_s=140.0)
+        for partition, row in (("{terminal}", key), ("{terminal}_" + key, ""))
+    )
+    assert spread_reads(spread) < 0.05
+    assert (together.open_ended, spread.open_ended) == (1, 0)
+    assert best_of([spread, together]) is together
+    assert loss(spread, together).goal == "spread reads"
 
 
 def test_less_broken_beats_more_broken() -> None:

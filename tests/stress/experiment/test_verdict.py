@@ -43,6 +43,7 @@ def query(name: str, **told: Any) -> dict[str, Any]:
 def run(state: str = "warmed up", *, classes: tuple[dict[str, Any], ...] = (), **told: Any) -> dict[str, Any]:
     calm = {
         "throttled": 5,
+        "conflicts": 0,
         "throttled_share": 0.0,
         "throttled_by": {"range": 4, "account": 1},
         "lost": 0,

@@ -9,7 +9,7 @@ import pytest
 
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stress.experiment import audit
+from pkadvisor.stress.experiment import audit, prepared_design
 from tests.plain import stress
 from tests.stress.stressed import request_of
 
@@ -36,21 +36,39 @@ DRAWN = "team eq '{team}' and player eq '{player}'"
     ("where", "rate", "level", "says"),
     [
         (ONE, 2, "bears", ""),
-        (ONE, 30, "untested", "one entity 30 times/s, where a commit takes 1.43 attempts"),
+        (ONE, 30, "bears", ""),
         (ONE, 300, "fails", "shard the counter"),
         (DRAWN, 300, "bears", ""),
     ],
 )
-def test_no_verdict_on_writes_of_one_entity_that_conflict(
+def test_writes_of_one_entity_conflict_in_both_ways_to_run(
     tmp_path: Path, where: str, rate: int, level: str, says: str
 ) -> None:
     asked = request_of(tmp_path)
     limits = Path(asked.reading.limits[0])
     limits.write_text(limits.read_text().replace("value = 100", "value = 2000"))
     Path(asked.reading.design or "").write_text(COUNTER.replace("FILTER", where).replace("RATE", str(rate)))
-    verdict = stress(asked, SilentProgress())["tables"][0]["verdict"]
+    document = stress(asked, SilentProgress())
+    assert document["outcome"] == ("refused" if level == "fails" else "done")
+    table = document["tables"][0]
+    verdict, design = table["verdict"], table["designs"][-1]
     assert says in " ".join(verdict["sentences"])
     assert verdict["level"] == level
+    run, audit = design["runs"][0], design["prediction"]["audit"]
+    assert audit["engine"]["lost"] == audit["without_rows"]["lost"]
+    if where == ONE and rate > 2:
+        assert min(run["conflicts"], audit["engine"]["conflicts"]) > 0
+        assert bool(run["lost"]) == (rate == 300)
+
+
+def test_a_run_that_would_take_too_long_one_by_one_gives_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepared_design, "VERSIONS_ATTEMPTS", 100)
+    asked = request_of(tmp_path)
+    Path(asked.reading.design or "").write_text(COUNTER.replace("FILTER", ONE).replace("RATE", "30"))
+    verdict = stress(asked, SilentProgress())["tables"][0]["verdict"]
+    assert verdict["level"] == "untested" and "keep no versions of entities" in verdict["sentences"][0]
 
 
 def audits(folder: Path, **more: Any) -> list[dict[str, Any]]:

@@ -19,7 +19,8 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.stress.requests.plain_table import PlainTable, page_limits
-from pkadvisor.stress.requests.programs import ATTEMPTS_MAX, Programs
+from pkadvisor.stress.requests.programs import Programs
+from pkadvisor.stress.requests.retry import UPDATES_MAX, GivenUp
 from pkadvisor.stress.requests.rows import entities_of, layout, stored_entities
 from pkadvisor.stress.requests.script_table import EPOCHS_MAX, clock_of, script_table
 from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
@@ -231,7 +232,7 @@ def test_a_lost_race_is_read_again_and_not_for_ever() -> None:
     program = made.start(0, 5, 0, 0)
     attempts = 0
     sent = next(program)
-    with pytest.raises(StopIteration):
+    with pytest.raises(GivenUp):
         while True:
             (get,) = sent
             assert isinstance(get, Get)
@@ -241,7 +242,7 @@ def test_a_lost_race_is_read_again_and_not_for_ever() -> None:
             assert update.entity.properties["state"] != outcome.entities[0].properties["state"]
             attempts += 1
             sent = program.send((Outcome(412, "UpdateConditionNotSatisfied"),))
-    assert attempts == ATTEMPTS_MAX
+    assert attempts == UPDATES_MAX
 
 
 def test_a_changed_key_is_a_delete_and_an_insert() -> None:

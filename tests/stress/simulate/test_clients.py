@@ -138,7 +138,7 @@ def test_the_same_seed_the_same_run_and_another_another() -> None:
 # ------------------------------------------------------------------------------------------------ If-Match
 
 
-def updates(clients: Clients, values: Limits, duration_ns: int, *, at_once: bool = False) -> RunResult:
+def updates(clients: Clients, values: Limits, duration_ns: int) -> RunResult:
     """Clients that change one entity: read, then write under If-Match."""
     return run_clients(
         clients,
@@ -149,7 +149,6 @@ def updates(clients: Clients, values: Limits, duration_ns: int, *, at_once: bool
         NEVER_AGAIN,
         duration_ns=duration_ns,
         entity=lambda _, instance: instance,
-        at_once=at_once,
     )
 
 
@@ -234,13 +233,6 @@ def test_at_saturation_there_is_one_commit_in_a_cycle_and_the_others_attempts_ar
     assert contention(exact * 1.01, FLAT).attempts_per_commit is None
     varied = updates(Clients(clients), LIMITS, 10 * SECOND).classes["c"]
     assert varied.served / 10 <= 1.08 * contention(1, LIMITS).commits_per_s_max
-
-
-def test_where_a_write_is_there_as_it_arrives_commits_are_a_read_apart() -> None:
-    """An engine in virtual time carries a write out before it counts the write's time."""
-    cycle = contention(1, LIMITS).commits_per_s_max
-    early, late = (updates(Clients(8), LIMITS, 5 * SECOND, at_once=at_once).classes["c"] for at_once in (True, False))
-    assert late.served / 5 <= 1.08 * cycle < 1.5 * cycle < early.served / 5
 
 
 def test_queueing_of_a_closed_loop_is_within_its_asymptotes() -> None:

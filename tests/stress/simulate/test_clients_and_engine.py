@@ -15,15 +15,12 @@ from pkadvisor.table.store import (
     CreateTable,
     Entity,
     EntityKey,
-    Get,
     Group,
     InsertOrReplace,
     Operation,
     Outcome,
-    Update,
 )
-from tests.stress.small import MS, NEVER_AGAIN, SECOND, Waits, fixed, limits, one_class, read, script, space, write
-from tests.tiers import sizes
+from tests.stress.small import MS, NEVER_AGAIN, SECOND, Waits, fixed, limits, one_class, script, space, write
 
 KEY = EntityKey("000000", "row")
 ROW = InsertOrReplace("rows", Entity(KEY, {}))
@@ -59,16 +56,6 @@ class OnEngine:
             self.served += 1
             await self.store.sleep_ms(self.think_ns / MS)
 
-    async def updating(self) -> None:
-        """Reads the row and writes it under its ETag, again after a 412."""
-        while self.store.now_ms() < self.ends_ms:
-            while True:
-                found = await self.send(Get("rows", KEY))
-                etag = found.entities[0].etag
-                if (await self.send(Update("rows", Entity(KEY, {}), etag))).status != 412:
-                    break
-            self.served += 1
-
 
 @pytest.mark.parametrize(
     ("clients", "rows", "think_ns", "values"),
@@ -96,26 +83,3 @@ def test_closed_loops_agree_within_one_percent(clients: int, rows: int, think_ns
     assert engine.served == pytest.approx(found.served, rel=0.01)
     assert (throttled > 100) == (rows > 1)
     assert engine.refused == pytest.approx(throttled, rel=0.02)
-
-
-@pytest.mark.parametrize("clients", sizes([4], [1, 4, 8], "proofs"))
-def test_updates_under_if_match_agree_with_writes_that_are_there_as_they_arrive(clients: int) -> None:
-    seconds = 10
-    found = run_clients(
-        Clients(clients),
-        itertools.repeat((0, 0)),
-        one_class(space(1), [script([read(0)], [write(0)])]),
-        Capacity(limits()),
-        fixed(0, 1),
-        NEVER_AGAIN,
-        duration_ns=seconds * SECOND,
-        entity=lambda _, instance: instance,
-        at_once=True,
-    ).classes["c"]
-    with open_virtual(limits=limits()) as store:
-        engine = OnEngine(store, seconds, 0)
-        store.run_all([engine.updating() for _ in range(clients)])
-        store.check()
-    assert engine.served == pytest.approx(found.served, rel=0.03), "whose chance is not the same"
-    assert engine.conflicts == pytest.approx(found.conflicts, rel=0.03)
-    assert engine.accepted == pytest.approx(found.accepted, rel=0.01)

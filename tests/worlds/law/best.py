@@ -44,11 +44,11 @@ PAIRED = 4
 GOALS = (
     ("constraints", 0.0),
     ("room", 0.0),
+    ("read in vain", 0.10),
     ("requests", 0.10),
     ("spread reads", 0.05),
     ("spare index rows", 0.0),
     ("break factor", 0.05),
-    ("read in vain", 0.10),
     ("structures", 0.0),
     ("entities", 0.01),
     ("sorting", 0.0),
@@ -59,8 +59,8 @@ MISSED = 0.05
 break factor, and has its tolerance."""
 IN_VAIN = 2_000.0
 """Entities a second that may be read in vain."""
-ROOM_REQUESTS = 1.5
-"""Times the fewest requests that head-room to plan for may cost."""
+WORTH_REQUESTS = 1.5
+"""Times the fewest requests that room to plan for, or the end of reads in vain, may cost."""
 SORTED_BYTES = 1.25
 """Times the stored bytes that keys in the wanted order may take."""
 ENOUGH = 10.0
@@ -216,10 +216,14 @@ def _of_class(answers: Answers, printed: Document, layout: Layout) -> tuple[floa
 
 
 def _spares(one: dict[str, float], other: dict[str, float]) -> bool:
-    """Whether the first scheme has room for growth with fewer index rows, and reads no more in vain."""
+    """Whether the first scheme has room for growth with fewer index rows."""
     lasts = one["break factor"] >= 0.55 * max(one["break factor"], other["break factor"])
-    vain = max(min(one["read in vain"], other["read in vain"]) * 1.1, IN_VAIN) * (1 + 1e-5)
-    return lasts and one["room"] >= 1 and one["read in vain"] <= vain and one["structures"] < other["structures"]
+    return lasts and one["room"] >= 1 and one["structures"] < other["structures"]
+
+
+def _worth(better: dict[str, float], one: dict[str, float], other: dict[str, float]) -> bool:
+    """Whether the better of two schemes takes few enough requests for what it is better in."""
+    return better["requests"] <= WORTH_REQUESTS * min(one["requests"], other["requests"])
 
 
 def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
@@ -229,10 +233,8 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
         one, two = before.get(goal, 0.0), after.get(goal, 0.0)
         if goal == "constraints" and min(one, two) > 1 and abs(one - two) > 1e-5 * max(one, two):
             return goal if two < one * (1 - MISSED) else None
-        if goal == "room" and (one >= 1) != (two >= 1):
-            dearer = (before if one >= 1 else after)["requests"]
-            if dearer <= ROOM_REQUESTS * min(before["requests"], after["requests"]):
-                return goal if two >= 1 else None
+        if goal == "room" and (one >= 1) != (two >= 1) and _worth(before if one >= 1 else after, before, after):
+            return goal if two >= 1 else None
         if goal == "spread reads":  # a share; that of a scheme without room takes nothing from one with room
             if before["room"] >= 1 and two > one + tolerance:
                 return None
@@ -254,6 +256,8 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
             one, two = -min(one, ENOUGH), -min(two, ENOUGH)
         if goal == "read in vain":
             one, two = max(one, IN_VAIN), max(two, IN_VAIN)
+            if not _worth(before if one < two else after, before, after):
+                continue
         size = max(abs(one), abs(two))
         if two < one - tolerance * size - 1e-5 * size:
             return goal

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from pkadvisor.design.keys.key_columns import tellers
 from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, Values
 from pkadvisor.table.edm import INT32_MIN, INT64_MIN, KEYS, EdmType
@@ -38,21 +39,57 @@ class EntityReader(KeyReader):
     ) -> None:
         super().__init__(scheme, types)
         self._types, self._names = types, names
+        in_partition = part_properties(scheme.main.partition)
+        self._hashed = tuple(n for n in names if n in in_partition)
+        self._told = frozenset(scheme.main.properties) - {*names}
         rows = data.sample.select(*KEYS, *names).iter_rows()
         self._entities = {(pk, rk): dict(zip(names, values, strict=True)) for pk, rk, *values in rows}
+        self._by_part: dict[tuple[str, ...], dict[tuple[object, ...], dict[str, object]] | None] = {}
 
     def row_read(self, request: LoggedRequest) -> tuple[int, Values | None]:
         via, values = super().row_read(request)
-        if via or values is None or request.partition is None or request.row is None:
+        if via or values is None or request.partition is None:
             return via, values
+        if request.row is None:
+            return via, {**values, **self._hashed_by(request.partition, values)}
         entity = self._entities.get((request.partition, request.row))
         if entity is None:
-            others = {**_NOBODYS, EdmType.STRING: request.row}
-            nobodys = {name: others.get(self._types.get(name, EdmType.STRING)) for name in self._names}
-            entity = {n: values.get(n + LOW, value) for n, value in nobodys.items() if n not in values}
-        present = {name: value for name, value in entity.items() if value is not None}
+            entity = {n: values.get(n + LOW, v) for n, v in self._nobodys(request.row).items() if n not in values}
+        present = {n: entity[n] for n in self._names if entity.get(n) is not None}
         ends = {name + end for name in present for end in (LOW, HIGH)}
         return via, {n: v for n, v in values.items() if n not in ends} | present
+
+    def _hashed_by(self, partition: str, values: Values) -> dict[str, object]:
+        """What is hashed in the PartitionKey, where it and the values in a part of the RowKey tell it in all the data:
+        whoever asks for both knows it."""
+        names = tuple(sorted(values.keys() & self._told))
+        if not names or not self._hashed:
+            return {}
+        if names not in self._by_part:
+            self._by_part[names] = self._agreed(names)
+        known = self._by_part[names]
+        if known is None:
+            return {}
+        part = (partition, *(values[n] for n in names))
+        nobodys = self._nobodys(str(part))
+        return known.get(part, {n: nobodys[n] for n in self._hashed if nobodys[n] is not None})
+
+    def _agreed(self, names: tuple[str, ...]) -> dict[tuple[object, ...], dict[str, object]] | None:
+        """What is hashed, by PartitionKey and the values of these properties; None where these do not tell it."""
+        known: dict[tuple[object, ...], dict[str, object]] = {}
+        for (partition, row), entity in self._entities.items():
+            read = self.rows[0].read(LoggedRequest(partition, row, {}, {}, {}))
+            if read is None or not read.keys() >= {*names}:
+                continue
+            hashed = {n: entity[n] for n in self._hashed}
+            if known.setdefault((partition, *(read[n] for n in names)), hashed) != hashed or None in hashed.values():
+                return None
+        return known
+
+    def _nobodys(self, text: str) -> dict[str, object]:
+        """Values that hardly an entity has, for the properties that the keys do not tell."""
+        others = {**_NOBODYS, EdmType.STRING: text}
+        return {name: others.get(self._types.get(name, EdmType.STRING)) for name in self._names}
 
 
 def entity_reader(scheme: KeyScheme, types: Mapping[str, EdmType], data: DataProfile | None) -> KeyReader | None:

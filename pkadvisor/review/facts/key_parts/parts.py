@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.hidden_values import shown_by
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import (
     Context,
@@ -16,9 +15,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.design.rows.instants import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entities_per_s
-from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import follows_clock, values_most
@@ -303,52 +300,6 @@ def may_count_up(subject: Subject) -> bool:
     return not any(p.tells_time or p.rises_within or follows_clock(p, view) for p in variable(row))
 
 
-def shows(subject: Subject) -> str:
-    """What a reader of the key learns: the value, a hash that stands for it, or a group of many values."""
-    return shown_by(part_of(subject))
-
-
-_TYPES_OF_PEOPLE = (EdmType.STRING, EdmType.DATETIME, EdmType.INT32, EdmType.INT64)
-
-
-def personal_name(subject: Subject) -> bool:
-    types = subject.view.types
-    names_of_part = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) in _TYPES_OF_PEOPLE)
-    return any(names.personal(name) for name in names_of_part)
-
-
-def regulated_name(subject: Subject) -> bool:
-    """Whether its property is named as a payment-card, bank-account or identity number, and may hold one."""
-    types = subject.view.types
-    names_of_part = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) in _TYPES_OF_PEOPLE)
-    return any(names.regulated(name) for name in names_of_part)
-
-
-def secret_name(subject: Subject) -> bool:
-    types = subject.view.types
-    names_of_part = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) is EdmType.STRING)
-    return any(names.secret(name) for name in names_of_part)
-
-
-def token_name(subject: Subject) -> bool:
-    """Whether its property is named as a token that may let its bearer in; one of the words of a text is none."""
-    part = part_of(subject)
-    types = subject.view.types
-    names_of_part = (n for n in part.properties if types.get(n, EdmType.STRING) is EdmType.STRING)
-    return part.several is None and any(names.token(name) for name in names_of_part)
-
-
-def names_a_hash(subject: Subject) -> bool:
-    return any(names.names_a_hash(name) for name in part_of(subject).properties)
-
-
-def declared_sensitive(subject: Subject) -> str:
-    """secret or personal where the design says so, else empty."""
-    declared = sensitivity(subject.view)
-    kinds = {declared.get(name, "") for name in part_of(subject).properties}
-    return "secret" if "secret" in kinds else "personal" if "personal" in kinds else ""
-
-
 # --- changes ----------------------------------------------------------------------------------------------------------
 
 
@@ -407,14 +358,6 @@ FACTS: tuple[Fact, ...] = (
     _truth("whole_number", "Whether it is a whole number in its own order.", whole_number),
     _truth("counts_up", "Whether it is named as the running number of the table's entities.", counts_up),
     _truth("may_count_up", "Whether it is a whole-number id, and no time tells its entities apart.", may_count_up),
-    Fact("part.shows", FactType.TEXT, "", shows, may_be_unknown=False),
-    _truth("personal_name", "Whether its property is named as data on a person.", personal_name),
-    _truth("regulated_name", "Whether it is named as a payment-card, account or identity number.", regulated_name),
-    _truth("secret_name", "Whether its property is named as a secret.", secret_name),
-    _truth("token_name", "Whether its property is named as a token that lets its bearer in.", token_name),
-    _truth("names_a_hash", "Whether its property is named as a hash.", names_a_hash),
-    Fact("part.declared_sensitive", FactType.TEXT, "", declared_sensitive, may_be_unknown=False),
     Fact("part.changed_by", FactType.TEXTS, QUERY_NAMES, changed_by, may_be_unknown=False),
     Fact("part.changes_per_day", FactType.NUMBER, "entities/day", changes_per_day, Basis.DERIVED),
-    *part_values.FACTS,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable
 from math import prod
@@ -20,15 +19,11 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import INSERTS, at_peak, follows_clock, rated, values_most
 from pkadvisor.review.views.subjects import KeyPart, Subject
 
-LOOKED_AT_MAX = 2_000
-"""Distinct values of which the look is judged."""
-ALIKE_SHARE = 0.5
-"""Share of the values that must look like it."""
 ARRIVALS_LEAST = 10
 """Entities from which their order of arrival is one."""
 
 
-def _distinct(subject: Subject) -> pl.Series | None:
+def distinct_texts(subject: Subject) -> pl.Series | None:
     """The distinct texts that a part writes or hashes, in order; None where they are hidden, or no texts."""
     place: KeyPart = subject.item
     population = subject.view.population
@@ -113,7 +108,7 @@ def rises_with_arrival(subject: Subject) -> bool | None:
 
 def _variants(subject: Subject) -> pl.Series | None:
     """The texts that another text equals but for upper and lower case."""
-    texts = _distinct(subject)
+    texts = distinct_texts(subject)
     if texts is None:
         return None
     frame = texts.to_frame("t").with_columns(pl.col("t").str.to_lowercase().alias("l"))
@@ -133,14 +128,14 @@ def case_example(subject: Subject) -> str | None:
 
 def not_normal(subject: Subject) -> float | None:
     """Texts that are not in Unicode's composed form (NFC)."""
-    texts = _distinct(subject)
+    texts = distinct_texts(subject)
     if texts is None:
         return None
     return float(sum(not unicodedata.is_normalized("NFC", t) for t in texts.to_list() if not t.isascii()))
 
 
 def beyond_ascii(subject: Subject) -> float | None:
-    texts = _distinct(subject)
+    texts = distinct_texts(subject)
     return None if texts is None else float(texts.str.contains(r"[^\x00-\x7f]").sum())
 
 
@@ -155,95 +150,6 @@ def missing_share(subject: Subject) -> float | None:
         return None
     shares = [1 - population.sizes(n).present for n in place.part.properties if population.has(n)]
     return max(shares, default=None)
-
-
-# --- what the values look like ----------------------------------------------------------------------------------------
-
-_EMAIL = re.compile(r"[A-Za-z0-9._%+'-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}")
-_PHONE = re.compile(r"\+[1-9][0-9](?:[ ().-]?[0-9]){6,12}")
-_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
-_KEYS = re.compile(
-    r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*|.*AccountKey=.+|.*[?&]sig=.+|-----BEGIN .*"
-    r"|(?:ghp|gho|ghs|github_pat)_[A-Za-z0-9_]{20,}|AKIA[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{10,}",
-    re.DOTALL,
-)
-
-
-def _iban(text: str) -> bool:
-    """Whether a text is an IBAN whose check digits are right."""
-    text = text.replace(" ", "")
-    if not _IBAN.fullmatch(text):
-        return False
-    return int("".join(str(int(c, 36)) for c in text[4:] + text[:4])) % 97 == 1
-
-
-_CARD = re.compile(
-    r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2[2-7]\d{14}|6(?:011|5\d\d|4[4-9]\d)\d{12}|3[47]\d{13}"
-    r"|3(?:0[0-5]|[689]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}"
-)
-"""The beginnings and lengths of the numbers that issuers of payment cards give out."""
-_SSN = re.compile(r"(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}")
-
-
-def _card(text: str) -> bool:
-    """Whether a text is the number of a payment card whose check digit (Luhn, ISO/IEC 7812-1) is right."""
-    digits = re.sub(r"[ -]", "", text)
-    if not digits.isascii() or not _CARD.fullmatch(digits):
-        return False
-    odd = sum(int(d) for d in digits[::-1][::2])
-    even = sum(sum(divmod(2 * int(d), 10)) for d in digits[::-1][1::2])
-    return (odd + even) % 10 == 0
-
-
-def _whole_numbers(subject: Subject) -> pl.Series | None:
-    """The distinct numbers that a part writes, as texts of digits; None where they are hidden, or no whole numbers."""
-    place: KeyPart = subject.item
-    population = subject.view.population
-    name = place.part.properties[0] if len(place.part.properties) == 1 else ""
-    if population is None or not population.has(name) or name in population.hashed:
-        return None
-    column = population.frame.get_column(name).head(population.rows)
-    return column.drop_nulls().unique().sort().cast(pl.String) if column.dtype.is_integer() else None
-
-
-def _alike(texts: pl.Series | None, looks: object) -> bool:
-    """Whether most of the values look like it."""
-    values = [] if texts is None else texts.head(LOOKED_AT_MAX).to_list()
-    return bool(values) and sum(bool(looks(v)) for v in values) >= ALIKE_SHARE * len(values)  # type: ignore[operator]
-
-
-def personal_values(subject: Subject) -> str | None:
-    """What most of its values look like: e-mail addresses, telephone numbers; empty for none of them."""
-    if _distinct(subject) is None:
-        return None
-    for what, looks in (
-        ("e-mail addresses", _EMAIL.fullmatch),
-        ("telephone numbers", _PHONE.fullmatch),
-    ):
-        if _alike(_distinct(subject), looks):
-            return what
-    return ""
-
-
-def regulated_values(subject: Subject) -> str | None:
-    """What most of its values are: numbers of payment cards, bank accounts or social security; empty for none."""
-    texts = _distinct(subject)
-    texts = _whole_numbers(subject) if texts is None else texts
-    if texts is None:
-        return None
-    for what, looks in (
-        ("payment-card numbers", _card),
-        ("bank account numbers (IBAN)", _iban),
-        ("social security numbers", _SSN.fullmatch),
-    ):
-        if _alike(texts, looks):
-            return what
-    return ""
-
-
-def secret_values(subject: Subject) -> bool | None:
-    """Whether most of its values look like access tokens, access keys or connection strings."""
-    return None if _distinct(subject) is None else _alike(_distinct(subject), _KEYS.fullmatch)
 
 
 def _fact(
@@ -271,7 +177,4 @@ FACTS: tuple[Fact, ...] = (
     _fact("not_normal", FactType.NUMBER, "values", "Values that are not in Unicode form NFC.", not_normal),
     _fact("beyond_ascii", FactType.NUMBER, "values", "Values with letters beyond ASCII.", beyond_ascii),
     _fact("missing_share", FactType.NUMBER, "share", "Share of entities that lack its property.", missing_share),
-    _fact("personal_values", FactType.TEXT, "", "What its values look like, or empty.", personal_values),
-    _fact("regulated_values", FactType.TEXT, "", "What regulated numbers its values are, or empty.", regulated_values),
-    _fact("secret_values", FactType.BOOL, "", "Whether its values look like access keys or tokens.", secret_values),
 )

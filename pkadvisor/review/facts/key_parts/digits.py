@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.load.widths import SPARE, named_like_identifier
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import DAY_S, Fact
-from pkadvisor.review.facts.parts import part_of, whole_time
+from pkadvisor.review.facts.key_parts import values as values_at_hand
+from pkadvisor.review.facts.key_parts.parts import part_of, whole_time
 from pkadvisor.review.views import key_loads, names, order
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import (
@@ -131,7 +131,7 @@ def padded(subject: Subject) -> str | None:
     """The part in a form that sorts: padded to its digits, or to those of its type, from the year down."""
     part = part_of(subject)
     if part.padded_width:
-        needed = max(digits_to_come(subject) or 0.0, part_values.digits(subject) or 0.0)
+        needed = max(digits_to_come(subject) or 0.0, values_at_hand.digits(subject) or 0.0)
         return f"{{{part.function}({part.properties[0]},{needed + SPARE:.0f})}}" if needed else None
     form = order.sorted_form(part, subject.view)
     return None if form is None else str(form)

@@ -1,0 +1,1 @@
+"""Facts of the variable parts of keys."""
