@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.finer_keys import refine
 from pkadvisor.design.choice.index_candidates import index_rows
@@ -85,6 +87,24 @@ def test_beginnings_that_the_log_fixes_close_a_key_with_and_without_the_range_be
     here = replace(here, bench=replace(here.bench, demands=(begun,)))
     rows = {str(s.main).split(" | ")[1] for s in main_keys(here) if "{prefix(city,1)}" in str(s.main)}
     assert {row.startswith("{city}") for row in rows} == {True, False}
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+def test_beginnings_that_columns_of_the_data_name_close_a_key(hashed: bool) -> None:
+    """A map asks for the cell of a place: columns hold the cell and the text behind it. Tokens of a profile begin with
+    nothing that a caller knows."""
+    cells = [f"u{'0123456789'[n % 10]}{'abcdefgh'[n % 8]}" for n in range(200)]
+    columns = {
+        "id": [*range(200)],
+        "hash": [f"{cell}{n:03}" for n, cell in enumerate(cells)],
+        "cell": cells,
+        "behind": [cell[:2] + chr(ord(cell[2]) + 1) for cell in cells],
+    }
+    types = {name: EdmType.INT32 if name == "id" else EdmType.STRING for name in columns}
+    near = query("near", "hash ge '{cell}' and hash lt '{behind}'")
+    population = population_of(columns, types, **({"hashed": frozenset({"cell"})} if hashed else {}))
+    keys = {str(s.main) for s in main_keys(KeyGround(bench_of(population, near)))}
+    assert any(key.startswith("{prefix(hash,3)} | {hash}") for key in keys) is not hashed
 
 
 def test_a_scanned_property_is_asked_in_buckets_of_itself() -> None:
