@@ -17,9 +17,9 @@ from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.lazy import pl
 from pkadvisor.observe.design_file.declaration import escaped_for_yaml, plain_or_quoted, quoted
-from pkadvisor.observe.workload import Basis
+from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import properties
+from pkadvisor.table.odata import Comparison, conjuncts, properties
 from pkadvisor.values import dataclass
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -330,7 +330,8 @@ def _classes(table: DraftTable, classes: list[DraftClass], to_fill_in: bool) -> 
         if group:
             lines += _line(4, f"{word}:")
         for one in group:
-            lines += _class(one)
+            asked = {name for q in queries if q.kind == one.kind for name in _fixed_by(q.query)}
+            lines += _class(one, sorted(asked - {*one.keys, *one.query.sets}))
     return lines + [line for joined in joined_kinds(table, writes) for line in _transaction(joined)]
 
 
@@ -349,7 +350,14 @@ def _beyond_files(one: DraftClass, table: DraftTable) -> bool:
     return one.query.filter is not None and not set(properties(one.query.filter)) <= known
 
 
-def _class(one: DraftClass) -> list[str]:
+def _fixed_by(query: QueryClass) -> list[str]:
+    """The properties that a query fixes by equality."""
+    parts = conjuncts(query.filter) if query.filter is not None else ()
+    return [part.property for part in parts if isinstance(part, Comparison) and part.operator == "eq"]
+
+
+def _class(one: DraftClass, asked: Sequence[str]) -> list[str]:
+    """A query or a write; ``asked`` are properties that queries of its entities name and it does not."""
     query = one.query
     mean, peak = rate_of(query.rate)
     lines = _line(6, f"- name: {quoted(query.name)}")
@@ -360,7 +368,8 @@ def _class(one: DraftClass) -> list[str]:
     else:
         lines += _line(8, f"operation: {query.operation}")
         if str(query.operation) in ("update", "delete"):
-            lines += _line(8, f"key: [{', '.join(map(plain_or_quoted, one.keys))}]")
+            more = f"add {' or '.join(asked)} if the application knows it here: fewer look-ups" if asked else ""
+            lines += _line(8, f"key: [{', '.join(map(plain_or_quoted, one.keys))}]", more)
         if query.sets:
             lines += _line(8, f"sets: [{', '.join(map(plain_or_quoted, query.sets))}]", "deduced from the log")
     if query.read_modify_write:

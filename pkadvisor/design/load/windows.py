@@ -26,8 +26,9 @@ def by_rate(demands: Sequence[Demand], workload: Workload, population: Populatio
     """The demands with what their windows of time hold by the declared rate of inserts, where that is not what the data
     holds.
 
-    A window holds rate × length rows, and of each value that a class fixes its share in the data. That is sound only
-    where the values come again: of numbers of orders there are as many more as there are rows.
+    A window holds rate × length rows, and of each value that a class fixes its share in the data; the entity that is
+    asked for is in it once at any rate. That is sound only where the values come again: of numbers of orders there are
+    as many more as there are rows.
     """
     density = None if population.sampling_basis == "unknown" else density_of(population, workload)
     if density is None or not density.declared:
@@ -62,13 +63,28 @@ def _by_rate(demand: Demand, density: Density, population: Population) -> Demand
             f"further values of {', '.join(new)}: {amount(counted)} are counted in data of {rate(density.per_s)}"
         )
     else:
-        returned = counted * times
+        own = _own(demand, population)
+        returned = own + (counted - own) * times
+        shown = returned / counted if counted else times
         held = ByRate(returned if demand.query.top is None else min(returned, float(demand.query.top)))
         note = (
-            f"at {inserts} inserted such a window holds {amount(returned)} entities, {amount(times)} times the "
-            f"{amount(counted)} that are counted in data of {rate(density.per_s)}"
+            f"at {inserts} inserted such a window holds {amount(returned)} entities, {amount(shown)} "
+            f"times the {amount(counted)} that are counted in data of {rate(density.per_s)}"
         )
     return replace(demand, by_rate=held, notes=(*demand.notes, note))
+
+
+def _own(demand: Demand, population: Population) -> float:
+    """The share of the requests whose window holds the entity that they are drawn from."""
+    of_rows = population.is_data[demand.instances]
+    rows = np.where(of_rows, demand.instances, 0)
+    inside = of_rows & (demand.returned > 0)
+    for name, (low, high) in demand.bounds.items():
+        moments = population.numbers(name, rows)
+        inside &= (moments >= low) & (moments < high)
+    for held in (*demand.constants.values(), *(population.atom(mask)[0] == 1 for mask in demand.masks)):
+        inside &= held[rows]
+    return demand.mean(inside.astype(np.float64))
 
 
 def _identified(demand: Demand, population: Population) -> bool:

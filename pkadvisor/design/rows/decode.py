@@ -26,7 +26,16 @@ from pkadvisor.design.rows.logged.choices import (
 from pkadvisor.design.rows.logged.known_entities import entity_reader
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
-from pkadvisor.design.rows.logged.twins import SAME_RATE, rate_of_both, same_class, shape_of, twin_of, weighed
+from pkadvisor.design.rows.logged.twins import (
+    SAME_RATE,
+    known_besides,
+    rate_of_both,
+    same_class,
+    shape_of,
+    twin_of,
+    weighed,
+    with_known,
+)
 from pkadvisor.design.rows.logged.unusual_minutes import with_unusual_minutes
 from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
 from pkadvisor.design.rows.values import polars_type
@@ -110,7 +119,7 @@ def observe(
             log.add_to(alike, query.rate, class_traffic, read)
         else:
             twin = twin_of(query, declared, {c.name for c in log.classes}, shapes, in_keys)
-            log.add(query, twin, class_traffic, read)
+            log.add(*_knowing(query, read, twin, data), twin, class_traffic)
     names = {c.name for c in log.classes}
     rest = tuple(c for c in declared.classes if c.name not in names) if declared else ()
     timed = any(c.mean_per_s is not None for c in traffic.classes)
@@ -132,6 +141,18 @@ def observe(
         bursts_refused=traffic.bursts_refused,
     )
     return Observed(workload, tuple(log.notes))
+
+
+def _knowing(
+    query: QueryClass, read: _Decoded, twin: QueryClass | None, data: DataProfile | None
+) -> tuple[QueryClass, _Decoded]:
+    """A logged write with what its declared twin knows beyond the keys in use."""
+    known = known_besides(twin, query) if twin is not None else ()
+    if twin is None or not known:
+        return query, read
+    frame = with_known(read.frame, known, data.sample if data is not None else None)
+    draw = query.draw if frame is not None else twin.draw
+    return replace(query, filter=twin.filter, draw=draw), _Decoded(twin.filter, frame, sets=read.sets)
 
 
 def _query_of(
@@ -201,7 +222,7 @@ class _LoggedClasses:
             self.instances[name] = weighed(self.instances[name], read.frame, share)
             self.came.pop(name, None)
 
-    def add(self, query: QueryClass, twin: QueryClass | None, class_traffic: ClassTraffic, read: _Decoded) -> None:
+    def add(self, query: QueryClass, read: _Decoded, twin: QueryClass | None, class_traffic: ClassTraffic) -> None:
         """A class of its own; a declared ``twin`` lends it what it declares."""
         as_logged = query
         if twin is not None:

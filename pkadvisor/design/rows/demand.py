@@ -102,9 +102,9 @@ class Demand:
         return codes, size, np.broadcast_to(low, count), np.broadcast_to(high, count)
 
     def mean(self, values: Floats) -> float:
-        """The mean over instances by weight."""
+        """The mean over instances by weight, to twelve digits: the digits beyond depend on the order of the rows."""
         # Not a dot product: BLAS splits it by thread count, and the sum must not depend on that.
-        return float((values * self.weights).sum())
+        return float(f"{(values * self.weights).sum():.12g}")
 
 
 def demands(workload: Workload, population: Population, ghosts: dict[str, tuple[int, int]]) -> tuple[Demand, ...]:
@@ -167,6 +167,9 @@ def _demand(
     elif drawn is not None:
         (instances, weights), basis = drawn, Basis.COUNTED
     else:
+        shown = population.frame.head(population.rows).drop(*population.hashed, strict=False)
+        named = beginnings_asked(shown, {n: b for n, b in wanted.ranges.items() if n in shown.columns})
+        wanted = replace(wanted, one_beginning={**wanted.one_beginning, **named})
         instances, weights = draw_weights(query.draw, population)
         weights = _asked(query, population, weights)
         hidden = hidden_draw(query.draw, population)

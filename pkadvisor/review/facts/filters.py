@@ -64,6 +64,11 @@ def keys_there_are(subject: Subject) -> tuple[str, ...]:
     return tuple(dict.fromkeys(t for each in unmet(subject.view, subject.item) for t in each.templates))
 
 
+def kinds_met(subject: Subject) -> tuple[str, ...]:
+    """The other kinds of entity whose keys alone meet its conditions."""
+    return tuple(dict.fromkeys(f"'{kind}'" for each in unmet(subject.view, subject.item) for kind in each.kinds))
+
+
 def part_unknown(subject: Subject) -> tuple[str, ...]:
     """Properties of the part that nobody knows."""
     place: KeyPart = subject.item
@@ -88,6 +93,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.no_keys", TS, "", no_keys, may_be_unknown=False),
     Fact("query.unmet_conditions", TS, "", unmet_conditions, may_be_unknown=False),
     Fact("query.keys_there_are", TS, "", keys_there_are, may_be_unknown=False),
+    Fact("query.kinds_met", TS, "", kinds_met, may_be_unknown=False),
     Fact("part.unknown_properties", TS, "", part_unknown),
     Fact("part.meant", T, "", part_meant),
 )

@@ -10,7 +10,7 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.design_file.units import DAY_S, MONTH_S
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
-from pkadvisor.review.facts.base import Fact, KnownValue, number
+from pkadvisor.review.facts.base import Fact, KnownValue, number, sure
 from pkadvisor.review.facts.ranges import binding_shares
 from pkadvisor.review.facts.tables import partition_entities, partitions, partitions_closed
 from pkadvisor.review.views.expressions import FactType
@@ -109,19 +109,29 @@ def partition_entities_per_year(subject: Subject) -> float | None:
 
     By the declared inserts, which growth of the rows per key raises, or by that growth of what a partition holds.
     """
-    view = subject.view
+    view, growth = subject.view, subject.view.workload.growth
     if not _kept_for_ever(view):
         return None
-    growth, rate, count = view.workload.growth, lasting_inserts_per_s(view), partitions(subject)
     per_month = growth.factor_per_month if growth is not None and growth.of is GrowthOf.ROWS_PER_KEY else 1.0
-    gains = []
-    if rate is not None and count is not None and _closed(view):
-        mean_factor = (per_month**12 - 1) / (12 * math.log(per_month)) if per_month > 1 else 1.0
-        gains.append(rate * YEAR_S * mean_factor / number(count))
+    gains = [_inserted_each(subject, 12, per_month)]
     held = partition_entities(subject) if per_month > 1 and not _new_partitions_follow(view) else None
     if held is not None:
         gains.append(number(held) * (per_month**12 - 1))
-    return max(gains, default=None)
+    return max((gain for gain in gains if gain is not None), default=None)
+
+
+def _inserted_each(subject: Subject, months: float, per_month: float) -> float | None:
+    """Entities that inserts add to each partition within some months, their rate growing; None where others follow."""
+    rate, count = lasting_inserts_per_s(subject.view), partitions(subject)
+    if rate is None or count is None or not _closed(subject.view):
+        return None
+    mean_factor = (per_month**months - 1) / (months * math.log(per_month)) if per_month > 1 else 1.0
+    return rate * months * MONTH_S * mean_factor / number(count)
+
+
+def partitions_fill_for_ever(subject: Subject) -> bool:
+    """Whether no entity ever leaves a partition, and no new partition takes over from those that there are."""
+    return _kept_for_ever(subject.view) and _closed(subject.view)
 
 
 def _closed(view: TableView) -> bool:
@@ -177,14 +187,23 @@ def _coarsest(view: TableView) -> str | None:
 
 
 def partition_entities_at_horizon(subject: Subject) -> float | None:
-    """Entities of one partition when the declared growth is over, under a coarse key or where rows per key grow."""
+    """Entities of one partition when the declared growth is over, under a coarse key or where rows per key grow.
+
+    Where partitions fill for ever, as many more as the declared inserts bring until then.
+    """
     view, unit = subject.view, _coarsest(subject.view)
     growth = view.workload.growth
     if growth is None or view.scheme is None:
         return None
+    if partitions_fill_for_ever(subject):
+        known = partition_entities(subject)
+        today = 0.0 if known is None else number(known)
+        factor = 1.0 if growth.of is GrowthOf.RATE else growth.factor
+        inserted = _inserted_each(subject, growth.horizon_months, growth.factor_per_month)
+        return max(today * factor, today + (inserted or 0.0)) or None
     if growth.of is GrowthOf.ROWS_PER_KEY and unit in (None, "values"):
-        today = partition_entities(subject)
-        return None if today is None else number(today) * growth.factor
+        known = partition_entities(subject)
+        return None if known is None else number(known) * growth.factor
     if unit is None:
         return None
     parts = variable(view.scheme.main.partition)
@@ -338,6 +357,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("table.horizon_share", _NUMBER, "share of its target", horizon_share, Basis.DERIVED),
     Fact("table.breaks_first", _TEXT, "", breaks_first, Basis.DERIVED),
     Fact("table.partition_entities_per_year", _NUMBER, "entities", partition_entities_per_year, Basis.DERIVED),
+    sure("table.partitions_fill_for_ever", FactType.BOOL, "", partitions_fill_for_ever, Basis.DERIVED),
     Fact("table.inserted_per_year", _NUMBER, "entities", inserted_per_year),
     Fact("table.scanned_whole", _TEXT, "", scanned_whole),
     Fact("table.coarse_period", _TEXT, "", coarse_period, Basis.DERIVED),

@@ -194,11 +194,15 @@ UNEVEN = 10.0
 """Times its mean that the largest partition is taken to hold where nobody declares how uneven they are: assumed."""
 
 
+FEW_PARTITIONS = 32
+"""Of so few things of a few parts each nobody makes a table: their partitions are large."""
+
+
 def one_small_partition(subject: Subject) -> bool:
     """Whether it reads one partition that is small by design.
 
-    By declared numbers, ten times the mean is within a page; without them, the PartitionKey names one thing, of which
-    the entities are the few parts, and no time makes them more and more.
+    By declared numbers, ten times the mean is within a page; without them, the PartitionKey names one thing of many, of
+    which the entities are the few parts, and no time makes them more and more.
     """
     view, query = subject.view, subject.item
     plan, scheme = view.plan_of(query), view.scheme
@@ -216,6 +220,8 @@ def one_small_partition(subject: Subject) -> bool:
     total, partitions = entities_of_all(view), partitions_most(scheme.main.partition, view)
     if total is not None and partitions is not None:
         return UNEVEN * total / partitions <= view.limits.page_entities
+    if partitions is not None and partitions <= FEW_PARTITIONS:
+        return False
     if any(part.tells_time or part.rises_within or follows_clock(part, view) for part in variable(scheme.main.row)):
         return False
     entity = view.section.kind or view.section.table

@@ -254,12 +254,12 @@ def mean_scanned(query: QueryClass, view: TableView) -> float | None:
     """Entities that one request for each choice reads on average by the declared entities and values, for a class that
     reads partitions to their end or all of one beginning of the RowKey."""
     plan = view.plan_of(query)
-    if plan is None or view.has_data or names_keys(query):
+    if plan is None or view.has_data:
         return None
     if plan.access is Access.ROW_RANGE:
-        return _range_size(plan, view)
+        return None if names_keys(query) else _range_size(plan, view)
     whole = plan.access is Access.PARTITION_SCAN and reads_all(plan)
-    size = _mean_size(view, plan.via) if whole and not plan.pointer else None
+    size = _mean_size(view, plan.via) if whole else None
     return None if size is None else size * plan.buckets
 
 

@@ -64,7 +64,7 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
     plan = view.plan_of(query)
     if plan is None:
         return None
-    if unknown_properties(view, query) or wrong_types(view, query) or unmet(view, query):
+    if known_to_be_none(view, query) or wrong_types(view, query) or unmet(view, query):
         return Cause.FILTER
     if parts := or_parts(view, query):
         return Cause.OR_ROWS if parts[0] else Cause.OR_PARTITIONS
@@ -199,6 +199,14 @@ def unknown_properties(view: TableView, query: QueryClass) -> tuple[str, ...]:
     strange = [n for n in dict.fromkeys(named) if n not in known_properties(view) and n not in keys]
     complete = view.has_data or (bool(keys) and set(keys) <= set(view.types))
     return tuple(n for n in strange if complete or miscased(n, view))
+
+
+def known_to_be_none(view: TableView, query: QueryClass) -> bool:
+    """Whether some of these are certainly no property: the data has none of the name, or the name in another case.
+
+    Others may be missing in the list alone, and then the filter reads what it reads.
+    """
+    return any(view.has_data or miscased(name, view) for name in unknown_properties(view, query))
 
 
 def miscased(name: str, view: TableView) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 
 from pkadvisor.design.keys.key_collisions import KeyedRows, usual_values
@@ -37,21 +38,43 @@ BRANCHES_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """Conditions that hold for no key, and the templates of the keys that they are compared with."""
+    """Conditions that hold for no key, and the templates of the keys that they are compared with.
+
+    ``kinds``: the other kinds of entity of which some keys meet them.
+    """
 
     conditions: str
     templates: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
 
 
 @once
 def unmet(view: TableView, query: QueryClass) -> tuple[Unmet, ...]:
-    """The conditions of a filter on keys that no row of the table meets; those of each way through its ``or``s."""
+    """The conditions of a filter on keys that no row of the table meets; those of each way through its ``or``s.
+
+    A query of one kind may read other kinds beside it; where no way leads to a row of its own, none of them counts.
+    """
     kinds = kinds_of(view)
     if query.filter is None or not names_keys(query) or any(kind.scheme is None for kind in kinds):
         return ()
     rows = [(kind, n, key) for kind in kinds for n, (key, _) in enumerate(kind.scheme.each_key())]  # type: ignore[union-attr]
-    found = (_unmet(branch, rows) for branch in _branches(query.filter))
+    branches = list(_branches(query.filter))
+    found = [_unmet(branch, rows) for branch in branches]
+    if query.kind is not None and query.kind == view.section.kind and not all(found):
+        own = [_unmet(branch, [row for row in rows if row[0] is view]) for branch in branches]
+        if all(own):
+            found = [
+                replace(each, kinds=_kinds_met(branch, rows))
+                for each, branch in zip(own, branches, strict=True)
+                if each is not None
+            ]
     return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def _kinds_met(branch: Sequence[Comparison], rows: Sequence[_Row]) -> tuple[str, ...]:
+    """The kinds of which some row meets all comparisons."""
+    met = (row[0].section.kind for row in rows if _unmet(branch, [row]) is None)
+    return tuple(dict.fromkeys(kind for kind in met if kind is not None))
 
 
 _Row = tuple[TableView, int, Key]

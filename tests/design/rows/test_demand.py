@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from random import Random
 from unittest.mock import patch
 
 import numpy as np
@@ -49,6 +50,17 @@ def test_weights_sum_to_one(tenants: list[str], draw: Draw) -> None:
     assert instances.tolist() == list(range(len(tenants)))
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=300), st.randoms(use_true_random=False))
+def test_means_do_not_depend_on_the_order_of_rows(tenants: list[str], random: Random) -> None:
+    """A sum in another order differs in its last digit, and keys that are equally good would change places by it."""
+    means = set()
+    for _ in range(4):
+        random.shuffle(tenants)
+        (of_one,) = demands(Workload("T", (query("q", "tenant eq '{tenant}'"),)), table(tenants), {})
+        means.add(of_one.mean(of_one.returned / 7))
+    assert len(means) == 1
 
 
 def by_tenant(tenants: list[str], weights: np.ndarray) -> dict[str, float]:  # type: ignore[type-arg]

@@ -292,3 +292,23 @@ def test_updates_that_got_412_are_read_modify_writes(conflicts: int, taken: bool
     (update,) = seen.workload.classes
     assert update.read_modify_write is taken
     assert any("15 % of its attempts got 412" in note for note in seen.notes) is taken
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_declared_write_may_know_more_than_the_logged_keys_show(tmp_path: Path, gone: bool) -> None:
+    """Jobs are deleted by their id; the design says that the application knows their city, too."""
+    (tmp_path / "jobs.csv").write_text("id,city,score\n" + "".join(f"j{n},c{n % 3},{n}\n" for n in range(30)))
+    (dataset,) = open_datasets([str(tmp_path / "jobs.csv")])
+    lines: list[dict[str, object]] = [{"op": "delete", "pk": f"{'x' if gone else 'j'}{n}", "rk": ""} for n in range(6)]
+    knows = query("done", "city eq '{city}' and id eq '{id}'", operation=Operation.DELETE, rate=9.0)
+    declared = Workload("t", (knows,))
+    observed = _observed(tmp_path, lines, declared, profile_dataset(dataset))
+    (deleted,) = observed.classes
+    assert (deleted.name, deleted.filter, deleted.rate.mean_per_s) == ("done", knows.filter, 9.0)
+    frame = observed.instances.get("done")
+    if gone:  # nothing says of which city they were: as declared
+        assert frame is None
+        assert deleted.draw == knows.draw
+    else:
+        assert frame is not None
+        assert sorted(frame.select("id", "city").rows()) == [(f"j{n}", f"c{n % 3}") for n in range(6)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from math import isclose
 
@@ -68,9 +68,9 @@ def twin_of(
     logged: set[tuple[Operation, frozenset[tuple[str, str]]]],
     in_keys: Set[str],
 ) -> QueryClass | None:
-    """The declared class of the same operation that meets the same properties alike; else one that differs in
-    properties ``in_keys`` alone and that no class of the log meets alike: a key may show a range as an equality, or the
-    other way round."""
+    """The declared class of the same operation that meets the same properties alike; else one that no class of the log
+    meets alike and that differs in properties ``in_keys`` alone, as a key may show a range as an equality or the other
+    way round, or that is a write which knows more than the logged keys show."""
     shape = shape_of(query.filter)
     beside: QueryClass | None = None
     for other in declared.classes if declared is not None else ():
@@ -82,6 +82,28 @@ def twin_of(
             return other
         over_the_same = {name for name, _ in theirs} == {name for name, _ in shape}
         hidden = {name for name, _ in theirs ^ shape} <= in_keys
-        if over_the_same and hidden and (other.operation, theirs) not in logged:
+        alike = (over_the_same and hidden) or known_besides(other, query)
+        if alike and (other.operation, theirs) not in logged:
             beside = beside or other
     return beside
+
+
+def known_besides(declared: QueryClass, logged: QueryClass) -> tuple[str, ...]:
+    """The properties that a declared update or delete names by equality besides those of a logged one: the application
+    knows them, though the keys in use do not hold them."""
+    if declared.operation not in (Operation.UPDATE, Operation.DELETE) or declared.filter is None:
+        return ()
+    mine, theirs = shape_of(declared.filter), shape_of(logged.filter)
+    more = mine - theirs
+    return tuple(sorted(name for name, _ in more)) if theirs < mine and all(way == "eq" for _, way in more) else ()
+
+
+def with_known(instances: pl.DataFrame | None, names: Sequence[str], data: pl.DataFrame | None) -> pl.DataFrame | None:
+    """Logged parameters with further properties of the entities that they name; None where the data has none of
+    these."""
+    if instances is None or data is None or not {*names} <= {*data.columns}:
+        return None
+    keys = [name for name in instances.columns if name in data.columns]
+    entities = data.select(*keys, *names).unique(keys, keep="first", maintain_order=True).drop_nulls()
+    joined = instances.join(entities, on=keys, how="inner", maintain_order="left") if keys else instances.clear()
+    return joined if joined.height else None
