@@ -22,6 +22,7 @@ from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.list_values import list_rows
 from pkadvisor.design.rows.population import Population
+from pkadvisor.documents.notes import OTHER_CASE
 from pkadvisor.lazy import pl
 from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Operation, QueryClass, Workload
@@ -221,13 +222,13 @@ def _case_notes(demand: Demand, population: Population) -> Iterator[str]:
         cases = spellings(demand, name, population)
         if cases is None:
             continue
-        tail = f"if they mean the same, a key over {Lower(name)} finds every spelling; eq finds one"
+        finds = f"{Lower(name)} finds every spelling; eq finds one"
         if cases.missed:
-            missed = f"{percent(cases.missed)} of what {demand.query.name} asks of {name}"
-            yield f"{missed} is in the data in another case only: {tail}"
+            missed = f"{percent(cases.missed)} of what '{demand.query.name}' asks of {name}"
+            yield f"{missed}{OTHER_CASE}{finds}"
         if cases.variants:
             values = f"{cases.variants:,} values of {name}, which {demand.query.name} asks for,"
-            yield f"{values} differ from another in case alone: {tail}"
+            yield f"{values} differ from another in case alone: if they mean the same, a key over {finds}"
 
 
 # -- several values --------------------------------------------------------------------------------------------------

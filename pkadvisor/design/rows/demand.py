@@ -167,6 +167,9 @@ def _demand(
     elif drawn is not None:
         (instances, weights), basis = drawn, Basis.COUNTED
     else:
+        shown = population.frame.head(population.rows).drop(*population.hashed, strict=False)
+        named = beginnings_asked(shown, {n: b for n, b in wanted.ranges.items() if n in shown.columns})
+        wanted = replace(wanted, one_beginning={**wanted.one_beginning, **named})
         instances, weights = draw_weights(query.draw, population)
         weights = _asked(query, population, weights)
         hidden = hidden_draw(query.draw, population)

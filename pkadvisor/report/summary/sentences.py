@@ -13,7 +13,7 @@ from pkadvisor.documents.analysis_scheme import (
     AnalysisViolation,
 )
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
-from pkadvisor.documents.notes import MOVES, RATES_APART, REFUSED_BURST, TOO_MANY
+from pkadvisor.documents.notes import MOVES, OTHER_CASE, RATES_APART, REFUSED_BURST, TOO_MANY
 from pkadvisor.numbers import milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.figures import (
     CAUSES,
@@ -173,9 +173,10 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
     of each kind, the weightier one first.
 
     The order: figures that are guesses, advice that stands on conditions, limits at the growth asked for, atomicity
-    that is lost, keys of a log that the data lacks, keys that two entities may share, latency goals that are missed,
-    rows that updates may move, rows that are read stale, values that the current keys alone hold, queries that still
-    scan, fixed text of the current keys that is gone, a sample, declared rates.
+    that is lost, texts asked for in another case, keys of a log that the data lacks, keys that two entities may
+    share, latency goals that are missed, rows that updates may move, rows that are read stale, values that the
+    current keys alone hold, queries that still scan, fixed text of the current keys that is gone, a sample,
+    declared rates.
     """
     best, says = table.recommended, ranking_of(table)
     if table.warnings:
@@ -193,6 +194,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
             ("Caveat", _apart(best)),
             ("Caveat", sentence_of(next((t for t in table.notes if TOO_MANY in t), ""))),
             ("Caveat", _moves(best)),
+            ("Check", _other_case(table, best)),
             ("Check", _absent(table)),
             ("Check", _shared_keys(table)),
             ("Caveat", _late(table, best)),
@@ -239,6 +241,15 @@ def unique_in_sample(table: AnalysisTable) -> str:
     if table.why_not or ranking_of(table) in (None, "keep", "unsatisfied"):
         return ""
     return next((t.partition(": ")[2] for t in table.cannot_be_known if t.startswith(UNIQUE_IN_SAMPLE)), "")
+
+
+def _other_case(table: AnalysisTable, best: AnalysisFullScheme) -> str:
+    """Whether case matters, where a query asks for texts that the data has in another case only."""
+    asked, _, key = next((t for t in table.notes if OTHER_CASE in t), "").partition(OTHER_CASE)
+    part = key.partition(" finds ")[0]
+    if not asked or part in best.partition_key + best.row_key:
+        return ""
+    return f"does case matter? {asked} differs in case alone; {part} finds it."
 
 
 def _absent(table: AnalysisTable) -> str:

@@ -32,7 +32,7 @@ RETRIED_MOST = {"p50": 0.1, "p99": 0.001}
 FEW_SERVED = "too few of its requests come in this run"
 RETRIED = "some of its requests are retried"
 RANGES_ASSUMED = "how many ranges its scan crosses is assumed"
-LEAST = 0.001
+LEAST = 0.01
 """Part of the target of a partition up to which no difference between loads matters."""
 FEW = 1.0
 """Requests under way at a time, below which the law of many clients says nothing."""

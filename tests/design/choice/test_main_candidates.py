@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from pkadvisor.design.choice.candidates import main_keys
 from pkadvisor.design.choice.finer_keys import refine
 from pkadvisor.design.choice.index_candidates import index_rows
@@ -87,6 +89,24 @@ def test_beginnings_that_the_log_fixes_close_a_key_with_and_without_the_range_be
     assert {row.startswith("{city}") for row in rows} == {True, False}
 
 
+@pytest.mark.parametrize("hashed", [False, True])
+def test_beginnings_that_columns_of_the_data_name_close_a_key(hashed: bool) -> None:
+    """A map asks for the cell of a place: columns hold the cell and the text behind it. Tokens of a profile begin with
+    nothing that a caller knows."""
+    cells = [f"u{'0123456789'[n % 10]}{'abcdefgh'[n % 8]}" for n in range(200)]
+    columns = {
+        "id": [*range(200)],
+        "hash": [f"{cell}{n:03}" for n, cell in enumerate(cells)],
+        "cell": cells,
+        "behind": [cell[:2] + chr(ord(cell[2]) + 1) for cell in cells],
+    }
+    types = {name: EdmType.INT32 if name == "id" else EdmType.STRING for name in columns}
+    near = query("near", "hash ge '{cell}' and hash lt '{behind}'")
+    population = population_of(columns, types, **({"hashed": frozenset({"cell"})} if hashed else {}))
+    keys = {str(s.main) for s in main_keys(KeyGround(bench_of(population, near)))}
+    assert any(key.startswith("{prefix(hash,3)} | {hash}") for key in keys) is not hashed
+
+
 def test_a_scanned_property_is_asked_in_buckets_of_itself() -> None:
     beyond = query("beyond", "city ge '{city}'", rate=2_000.0)
     here = ground(beyond)
@@ -137,3 +157,13 @@ def test_no_key_holds_the_time_that_the_service_sets() -> None:
     (scan,) = [r.message for r in estimated.remarks if r.message.startswith("exact scans the table")]
     assert "no key can hold Timestamp, which the service sets" in scan
     assert not [key for key in (*main, *rows) if "Timestamp" in key]
+
+
+def test_no_key_orders_what_a_rule_fixes() -> None:
+    """Where ``short`` is always the text of ``city``, a range of cities within one ``short`` needs no part of a key."""
+    columns: dict[str, list[object]] = {"id": [*range(200)], "city": [f"c{n * 7 % 9}" for n in range(200)]}
+    columns["short"] = columns["city"]
+    types = {"id": EdmType.INT32, "city": EdmType.STRING, "short": EdmType.STRING}
+    asked = query("range", "short eq '{short}' and city ge '{city.from}' and city lt '{city.until}'")
+    keys = {str(s.main) for s in main_keys(KeyGround(bench_of(population_of(columns, types), asked)))}
+    assert any(key.startswith("{short} | {pad(id") for key in keys)

@@ -12,7 +12,7 @@ from pkadvisor.cli.commands.analyze import unsatisfied
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate
-from pkadvisor.documents.notes import MOVES
+from pkadvisor.documents.notes import MOVES, OTHER_CASE
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.stress_words import scheme_target
 from pkadvisor.report.summary.sentences import cautions
@@ -72,6 +72,13 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     density["measured"] = 2.0
     assert said() == {"Check": "are 29/s inserts right? 2/s arrive in the data."}
     table["cannot_be_known"] = ["whether two entities with the same race ever have the same bib", "when"]
+    assert said() == {"Check": "can two entities with the same race have the same bib?"}
+    table["notes"].append(
+        f"34 % of what 'by-bib' asks of bib{OTHER_CASE}{{lower(bib)}} finds every spelling; eq finds one"
+    )
+    asked = "does case matter? 34 % of what 'by-bib' asks of bib differs in case alone; {lower(bib)} finds it."
+    assert said() == {"Check": asked}
+    best["partition_key"] = "{lower(bib)}"
     assert said() == {"Check": "can two entities with the same race have the same bib?"}
 
 

@@ -188,6 +188,9 @@ def test_the_last_line_is_the_next_command_as_it_is_typed() -> None:
     told = page(found, inputs="'my data.csv' --design d.yaml").splitlines()[-1]
     assert told.startswith("  next: advisor stress 'my data.csv' --design d.yaml ")
     assert told.endswith(" --find-limit   # finds the load that recommended serves")
+    assert "--engine" not in told
+    found["settings"] |= {"engine": True, "sample_keys": 3}
+    assert " --engine --sample-keys 3 --find-limit " in page(found).splitlines()[-1]
     table["goals"] = []
     table["verdict"] |= {"bears": True, "failed_predictions": 1}
     assert page(found).splitlines()[-1].endswith(" --details   # shows where the run differs from the prediction")
