@@ -175,6 +175,8 @@ def options_of(document: StressDocument, *, reading: bool = True) -> list[str]:
         parts += ["--clients", f"{clients.number:g}"]
         parts += ["--think", f"{clients.think_s:g}s"] if clients.think_s else []
         parts += ["--vms", f"{clients.vms:g}"] if clients.vms is not None else []
+    parts += ["--engine"] if settings.engine else []
+    parts += ["--sample-keys", f"{settings.sample_keys}"] if settings.sample_keys is not None else []
     if any(design.limit for table in document.tables for design in table.designs):
         parts.append("--find-limit")
     if reading:
@@ -190,12 +192,19 @@ ENGINE_SHARES = (
 )
 
 
-def engine_run(audit: StressAudit) -> str:
-    """What the embedded engine carried out, in words."""
+def engine_run(audit: StressAudit, warm: StressRun) -> str:
+    """What the embedded engine carried out of the ``warm`` run, in words."""
     return (
-        f"the embedded engine, with targets, ranges and retries: the first {plural(audit.requests, 'request')} in "
+        f"the embedded engine, with targets, ranges and retries: {engine_requests(audit, warm)} in "
         f"{plural(audit.operations, 'operation')} on {audit.rows:,} rows{left_out(audit)}"
     )
+
+
+def engine_requests(audit: StressAudit, warm: StressRun) -> str:
+    """Which requests of the ``warm`` run the engine carried out: ``the first 250 of 102,496 requests``."""
+    if audit.requests == warm.requests:
+        return f"all {plural(audit.requests, 'request')}"
+    return f"the first {audit.requests:,} of {plural(warm.requests, 'request')}"
 
 
 def left_out(audit: StressAudit) -> str:

@@ -13,7 +13,7 @@ from pkadvisor.documents.stress import (
 from pkadvisor.documents.stress_run import StressBreak
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.stress_words import ENGINE_SHARES, counted
+from pkadvisor.report.stress_words import ENGINE_SHARES, counted, engine_requests
 from pkadvisor.report.text.stress_measured import NAMES, STOPPED
 
 
@@ -34,6 +34,7 @@ def _predicted(design: StressDesign) -> dict[str, Any]:
         "classes": [(e, m) for e in node.classes for m in e.measures if m.predicted or m.measured],
         "load": node.load,
         "audit": audit,
+        "of_the_load": engine_requests(audit, design.runs[0]) if audit else "",
         "ways": [("embedded engine", audit.engine), ("without rows", audit.without_rows)] if audit else [],
     }
 

@@ -215,7 +215,7 @@ def _prediction(page: Page, design: StressDesign) -> None:
     if prediction.audit is not None:
         audit = prediction.audit
         wrong = f"{plural(audit.violations, 'answer')} wrong" if audit.violations else "every answer right"
-        text = f"{engine_run(audit)}: {wrong}"
+        text = f"{engine_run(audit, design.runs[0])}: {wrong}"
         page.wrapped(text, "  ", "    ", "bad" if audit.violations else "good")
         for line in engine_figures(audit):
             page.wrapped(line, "    ", "      ")

@@ -37,16 +37,16 @@ from pkadvisor.stress.store.own_table import groups_of
 from pkadvisor.table.store import CreateTable, Entity, Group
 
 NOT_RUN = f"no request goes only to PartitionKeys that have {ROWS_MAX:,} rows together, or fewer"
-EFFORT_MAX = 5_000
+EFFORT_MAX = 10_000
 """Operations of the engine for each design, of which about as many requests are sent as take them; entities that are
-read count as operations (``driver``). About 5 CPU seconds."""
+read count as operations (``driver``). About 2.5 CPU seconds, so 5 for a table with two designs."""
 TRIAL_REQUESTS = 250
 """Requests of the first run without rows, from which the number that takes ``EFFORT_MAX`` follows; as many are sent
 whatever they take."""
 TRIALS = 4
 EFFORT_CLOSE = 1.25
 """How many times above or below ``EFFORT_MAX`` the requests may be that are sent."""
-EFFORT_PER_S, ROWS_PER_S = 1_000, 2_000
+EFFORT_PER_S, ROWS_PER_S = 3_000, 5_000
 """Operations carried out and rows loaded in a second, about: measured."""
 LONGEST_S = 3600
 """A run on the engine takes so long at the most."""

@@ -25,8 +25,8 @@ from pkadvisor.stress.store.late_commits import LateCommits
 from pkadvisor.stress.store.store_requests import TURNED_AWAY, Sends, StoreRequests
 from pkadvisor.table.store import Operation, Outcome, TableStore
 
-READ_PER_OPERATION = 100
-"""Entities that the engine reads in the time of an operation."""
+READ_PER_OPERATION = 30
+"""Entities that the engine reads in the time of an operation: measured."""
 
 
 def effort_of(operations: int, counts: Iterable[ClassCounts]) -> int:

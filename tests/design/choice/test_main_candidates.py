@@ -157,3 +157,13 @@ def test_no_key_holds_the_time_that_the_service_sets() -> None:
     (scan,) = [r.message for r in estimated.remarks if r.message.startswith("exact scans the table")]
     assert "no key can hold Timestamp, which the service sets" in scan
     assert not [key for key in (*main, *rows) if "Timestamp" in key]
+
+
+def test_no_key_orders_what_a_rule_fixes() -> None:
+    """Where ``short`` is always the text of ``city``, a range of cities within one ``short`` needs no part of a key."""
+    columns: dict[str, list[object]] = {"id": [*range(200)], "city": [f"c{n * 7 % 9}" for n in range(200)]}
+    columns["short"] = columns["city"]
+    types = {"id": EdmType.INT32, "city": EdmType.STRING, "short": EdmType.STRING}
+    asked = query("range", "short eq '{short}' and city ge '{city.from}' and city lt '{city.until}'")
+    keys = {str(s.main) for s in main_keys(KeyGround(bench_of(population_of(columns, types), asked)))}
+    assert any(key.startswith("{short} | {pad(id") for key in keys)

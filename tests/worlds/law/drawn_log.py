@@ -70,13 +70,15 @@ class DrawnLog:
         return replace(self.layout, rows=rows)
 
     def _constant(self) -> str:
-        """A condition on a property that is in no key; empty where none has a value that needs no escapes."""
+        """A condition on a property that is in no key, not as another text of an identifier either; empty where none
+        has a value of several entities that needs no escapes."""
         kind, scheme = self.layout.kind, self.layout.scheme
         for name in self.columns:
             value = next((v for row in kind.rows if (v := row[name])), "")
             plain = kind.types[name] == STRING and re.fullmatch("[a-z]+", name) and name not in kind.several
             own = name not in scheme.text and value not in self.partitions
-            if plain and own and isinstance(value, str) and re.fullmatch(r"\w+", value, re.ASCII):
+            shared = sum(row[name] == value for row in kind.rows) > 1
+            if plain and own and shared and isinstance(value, str) and re.fullmatch(r"\w+", value, re.ASCII):
                 return f"{name} eq '{value}'"
         return ""
 

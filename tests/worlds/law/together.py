@@ -70,14 +70,16 @@ def _worst(scheme: Document) -> float:
 
 
 def _factors(scheme: Document) -> dict[str, float]:
-    """By how much each constraint is missed at the declared load; of those that growth breaks, how near they are now.
+    """By how much each constraint is missed at the declared load, and the transactions by the share of pairs that they
+    break; of those that growth breaks, how near they are now.
 
     Their factors at the horizon are not printed, but for the worst; of one cause they mostly run as those of now do.
     """
     out: dict[str, float] = {}
     for found in scheme["violations"]:
         if not found["assumed_growth"]:
-            times = found["measured"] / found["limit"] if found["limit"] else found["measured"]
+            told = "/s" in found["unit"] or found["unit"] == "share of pairs"
+            times = found["measured"] / (found["limit"] or 1.0) if told else 1.0
             name = "transaction" if found["code"].startswith("transaction") else found["code"]
-            out[name] = max(out.get(name, 0.0), times if "/s" in found["unit"] else 1.0)
+            out[name] = max(out.get(name, 0.0), times)
     return out
