@@ -141,6 +141,21 @@ def parse(text: str, *, parameters: bool, limit: int | None) -> Filter:
 # -------------------------------------------------------------------------------------------- tree to filter
 
 
+class _Constant(str):
+    """A constant that is read without the grammar, as it hands one over."""
+
+    start_pos = 0
+
+    @property
+    def type(self) -> str:
+        return {"'": "STRING", "{": "PLACEHOLDER"}.get(self[:1], "TYPED")
+
+
+def with_placeholder(constant: str) -> Operand:
+    """The operand of a constant of a design file with a brace in it; a FilterSyntaxError does not tell the place."""
+    return _Builder(constant, parameters=True).operand(cast("Token", _Constant(constant)))
+
+
 class _Builder:
     """Turns the parse tree into a filter; holds the text for error messages."""
 
