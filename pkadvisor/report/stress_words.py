@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressTableGoal
-from pkadvisor.documents.stress_run import StressAudit, StressRun, StressWay
+from pkadvisor.documents.stress_run import StressAudit, StressRun, StressSetting, StressWay
 from pkadvisor.numbers import amount, milliseconds, percent, plural
 
 KEEP_CURRENT = "do not change the keys"
@@ -190,6 +190,18 @@ ENGINE_SHARES = (
     "operation examines (those written in the run too), where a page ends, which range and server it reaches, and when "
     "a range is split."
 )
+
+
+ENGINE_FAULTS = (
+    "While no server serves a range, the engine's front ends ask again until one does or 30 s are over; without rows "
+    "such requests wait in the queue of the range and are throttled when it is too long. So without rows more of "
+    "them is lost, and on the engine more of them is late."
+)
+
+
+def engine_shares(settings: StressSetting) -> str:
+    """What both ways to run share, and what differs between them."""
+    return f"{ENGINE_SHARES} {ENGINE_FAULTS}" if settings.engine and settings.faults else ENGINE_SHARES
 
 
 def engine_run(audit: StressAudit, warm: StressRun) -> str:
