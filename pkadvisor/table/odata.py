@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING, cast
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.table.edm import (
@@ -44,7 +45,10 @@ from pkadvisor.table.filters import (
     parameters,
     properties,
 )
-from pkadvisor.table.odata_parse import MAX_CHARACTERS, may_have_marks, parse, with_marks, with_placeholder
+from pkadvisor.table.odata_parse import MAX_CHARACTERS, FilterBuilder, may_have_marks, parse, with_marks
+
+if TYPE_CHECKING:
+    from lark import Token
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Filters on values: whether an entity satisfies one, and parameters bound to constants.
@@ -240,6 +244,18 @@ _WORDS = frozenset(("eq", "ne", "gt", "ge", "lt", "le", "and", "or", "not", "nul
 _OPERATORS = {str(operator): operator for operator in Operator}
 
 
+class _Constant(str):
+    """A constant as the grammar hands it over."""
+
+    start_pos = 0
+    type = property(lambda self: {"'": "STRING", "{": "PLACEHOLDER"}.get(self[:1], "TYPED"))
+
+
+def _with_placeholder(constant: str) -> Operand:
+    """The operand of a constant with a brace in it; a FilterSyntaxError does not tell the place."""
+    return FilterBuilder(constant, parameters=True).operand(cast("Token", _Constant(constant)))
+
+
 def plain_filter(text: str, limit: int | None, *, parameters: bool = False) -> Filter | None:
     """The filter of a text of this form, the same as the grammar's; None where the grammar is to be asked.
 
@@ -253,7 +269,7 @@ def plain_filter(text: str, limit: int | None, *, parameters: bool = False) -> F
             return None
         try:
             held = parameters and ("{" in constant or "}" in constant)
-            operand = with_placeholder(constant) if held else parse_literal(constant)
+            operand = _with_placeholder(constant) if held else parse_literal(constant)
         except (ValueError, FilterSyntaxError):
             return None
         out.append(Comparison(name, _OPERATORS[operator], operand))

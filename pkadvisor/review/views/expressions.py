@@ -74,10 +74,10 @@ class Expression:
 
 
 _CONDITION = re.compile(
-    r"(?P<not>!?)(?P<truth>[a-z_]+\.[a-z_\d]+)"
-    r"|(?P<text>[a-z_]+\.[a-z_\d]+) (?P<same>[=!]=) '(?P<wanted>[^'\\]*)'"
-    r"|(?P<number>[a-z_]+\.[a-z_\d]+) (?P<more>[<>]=?) (?P<bound>\d+\.\d+)"
-    r"|size\((?P<texts>[a-z_]+\.[a-z_\d]+)\) > 0"
+    r"(!?)([a-z_]+\.[a-z_\d]+)"
+    r"|([a-z_]+\.[a-z_\d]+) ([=!]=) '([^'\\]*)'"
+    r"|([a-z_]+\.[a-z_\d]+) ([<>]=?) (\d+\.\d+)"
+    r"|size\(([a-z_]+\.[a-z_\d]+)\) > 0"
 )
 """A condition over one fact that is decided here: most rules fail by one, and CEL takes a while to compile."""
 _COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -101,15 +101,15 @@ def _conditions(text: str) -> tuple[Callable[[Mapping[str, Value]], bool], ...]:
 
 def _failing(condition: re.Match[str]) -> Callable[[Mapping[str, Value]], bool]:
     """Whether a condition is known not to hold."""
-    if name := condition["truth"]:
-        return lambda facts: facts.get(name) is bool(condition["not"])
-    if name := condition["texts"]:
-        return lambda facts: facts.get(name) == ()
-    if name := condition["text"]:
-        wanted, same = condition["wanted"], condition["same"] == "=="
-        return lambda facts: name in facts and (facts[name] == wanted) is not same
-    name, bound, compared = condition["number"], float(condition["bound"]), _COMPARED[condition["more"]]
-    return lambda facts: isinstance(value := facts.get(name), float) and not compared(value, bound)
+    negated, truth, text, same, wanted, name, more, bound, texts = condition.groups()
+    if truth:
+        return lambda facts: facts.get(truth) is bool(negated)
+    if texts:
+        return lambda facts: facts.get(texts) == ()
+    if text:
+        return lambda facts: text in facts and (facts[text] == wanted) is not (same == "==")
+    least, compared = float(bound), _COMPARED[more]
+    return lambda facts: isinstance(value := facts.get(name), float) and not compared(value, least)
 
 
 class Language:
