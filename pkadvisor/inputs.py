@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
 from pkadvisor.numbers import plural
 from pkadvisor.progress import Progress, SilentProgress
+from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
@@ -121,9 +121,11 @@ def draft_of(
 ) -> tuple[Drafted, list[tuple[DataProfile, Dataset]], Traffic | None]:
     """The tables of data and logs of which no design speaks, and what was read."""
     from pkadvisor.design.draft.assign import drafted
+    from pkadvisor.design.draft.workload import quoted_properties
 
     traffic = traffic_of(request, progress)
-    data = data_of(replace(request, data=_of_tables(request.data, traffic)), None, progress)
+    texts = quoted_properties(traffic.tables) if traffic is not None else frozenset[str]()
+    data = data_of(replace(request, data=_of_tables(request.data, traffic)), None, progress, texts=texts)
     named = request.tables[0] if len(request.tables) == 1 else ""
     return drafted(data, traffic, named, redact=request.redact), data, traffic
 
@@ -265,7 +267,9 @@ def data_of(
     *,
     file_sample: bool = False,
     seed: int = 0,
+    texts: Set[str] = frozenset(),
 ) -> list[tuple[DataProfile, Dataset]]:
+    """The data files of a request; properties of ``texts`` are texts where no design declares their type."""
     from pkadvisor.observe.profile.profile_file import is_document
 
     _refuse_designs(request.data, "DATA")
@@ -273,6 +277,7 @@ def data_of(
     if not specs:
         return []
     from pkadvisor.observe.data.dataset import open_datasets
+    from pkadvisor.observe.data.declared_types import in_declared_types
 
     progress.phase("read data")
     datasets = open_datasets(
@@ -280,6 +285,9 @@ def data_of(
         stdin_name=request.stdin_name or "standard input",
         input_format=request.input_format if request.input_format not in (None, "auto") else None,
         max_bad_share=request.max_bad_lines,
+    )
+    datasets = tuple(
+        in_declared_types(d, {c.name: EdmType.STRING for c in d.columns if c.name in texts}) for d in datasets
     )
     return _profiled(datasets, declaration, request, progress, file_sample=file_sample, seed=seed)
 
@@ -297,6 +305,7 @@ def _profiled(
     from pkadvisor.design.draft.key_data import with_key_data
     from pkadvisor.observe.data.declared_types import in_declared_types
     from pkadvisor.observe.data.kinds import by_kind
+    from pkadvisor.observe.logs.formats import log_in_place_of_data
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_json import FILE_SAMPLE_ROWS
     from pkadvisor.observe.profile.service_limits import refused
@@ -310,7 +319,7 @@ def _profiled(
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
     out = []
     for dataset in datasets:
-        for note in (*dataset.notes, *_looks_like_a_log(dataset)):
+        for note in (*dataset.notes, *log_in_place_of_data(dataset)):
             progress.note(f"{dataset.table or dataset.name}: {note}")
         wide = 0 if file_sample else WIDE_ROWS
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
@@ -329,24 +338,6 @@ def _refuse_designs(paths: Sequence[str], option: str) -> None:
     for path in (document_path(each) for each in paths if each != "-"):
         if is_design(path):
             raise UsageError(f"{path.name}: this is a design file", where=option, fix="give it with --design")
-
-
-def _looks_like_a_log(dataset: Dataset) -> tuple[str, ...]:
-    """A note where data may be a query log that was given in the place of data."""
-    from pkadvisor.observe.logs.formats import log_format_of
-
-    if dataset.format not in ("csv", "jsonl"):
-        return ()
-    several = len(dataset.paths) > 1
-    logs = ((path, name) for path in dataset.paths[:_LOOKED_AT] if (name := log_format_of(path)))
-    return tuple(
-        f"{path.name if several else 'this'} reads like a query log ({name}): if it is one, give it with --log"
-        for path, name in islice(logs, 1)
-    )
-
-
-_LOOKED_AT: Final = 100
-"""Data files that are looked at for a log among them."""
 
 
 def _of_kinds(specs: list[str], declaration: Declaration | None) -> list[str]:

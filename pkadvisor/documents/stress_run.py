@@ -39,6 +39,10 @@ class StressSetting(Part, frozen=True, kw_only=True):
     goals: list[StressGoal]
     partition: Annotated[str | None, said("The PartitionKey of the single-partition test, or hottest.")]
     clients: Annotated[StressClient | None, said("Clients of the closed loop.")]
+    engine: Annotated[bool, said("Whether the embedded engine carries out all of the warmed-up load.")]
+    sample_keys: Annotated[
+        Positive | None, said("PartitionKeys that the engine takes, at the most; null: as many as usual.")
+    ]
     seed: int
 
 

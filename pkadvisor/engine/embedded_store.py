@@ -169,6 +169,12 @@ class EmbeddedStore:
             await service.maintain()
         return _later(outcome, latency_ns)
 
+    async def carry_out(self, operation: Operation) -> Outcome:
+        """As :meth:`perform`, but returns as soon as it is carried out: the time that servers counted is to come."""
+        start_ns = self.world.now_ns()
+        outcome = await self.service.execute(operation)
+        return _later(outcome, outcome.latency_ns + self.world.now_ns() - start_ns)
+
     async def sleep_ms(self, duration_ms: float) -> None:
         """Waits, in the time of the world. Only within :meth:`run_all`."""
         await self.world.sleep(round(duration_ms * MS))

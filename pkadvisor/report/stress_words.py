@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressTableGoal
-from pkadvisor.documents.stress_run import StressAudit, StressRun, StressWay
+from pkadvisor.documents.stress_run import StressAudit, StressRun, StressSetting, StressWay
 from pkadvisor.numbers import amount, milliseconds, percent, plural
 
 KEEP_CURRENT = "do not change the keys"
@@ -175,6 +175,8 @@ def options_of(document: StressDocument, *, reading: bool = True) -> list[str]:
         parts += ["--clients", f"{clients.number:g}"]
         parts += ["--think", f"{clients.think_s:g}s"] if clients.think_s else []
         parts += ["--vms", f"{clients.vms:g}"] if clients.vms is not None else []
+    parts += ["--engine"] if settings.engine else []
+    parts += ["--sample-keys", f"{settings.sample_keys}"] if settings.sample_keys is not None else []
     if any(design.limit for table in document.tables for design in table.designs):
         parts.append("--find-limit")
     if reading:
@@ -190,12 +192,31 @@ ENGINE_SHARES = (
 )
 
 
-def engine_run(audit: StressAudit) -> str:
-    """What the embedded engine carried out, in words."""
+ENGINE_FAULTS = (
+    "While no server serves a range, the engine's front ends ask again until one does or 30 s are over; without rows "
+    "such requests wait in the queue of the range and are throttled when it is too long. So without rows more of "
+    "them is lost, and on the engine more of them is late."
+)
+
+
+def engine_shares(settings: StressSetting) -> str:
+    """What both ways to run share, and what differs between them."""
+    return f"{ENGINE_SHARES} {ENGINE_FAULTS}" if settings.engine and settings.faults else ENGINE_SHARES
+
+
+def engine_run(audit: StressAudit, warm: StressRun) -> str:
+    """What the embedded engine carried out of the ``warm`` run, in words."""
     return (
-        f"the embedded engine, with targets, ranges and retries: the first {plural(audit.requests, 'request')} in "
+        f"the embedded engine, with targets, ranges and retries: {engine_requests(audit, warm)} in "
         f"{plural(audit.operations, 'operation')} on {audit.rows:,} rows{left_out(audit)}"
     )
+
+
+def engine_requests(audit: StressAudit, warm: StressRun) -> str:
+    """Which requests of the ``warm`` run the engine carried out: ``the first 250 of 102,496 requests``."""
+    if audit.requests == warm.requests:
+        return f"all {plural(audit.requests, 'request')}"
+    return f"the first {audit.requests:,} of {plural(warm.requests, 'request')}"
 
 
 def left_out(audit: StressAudit) -> str:

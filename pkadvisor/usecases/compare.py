@@ -80,9 +80,11 @@ def compare_stored(old: str, new: str) -> ComparisonDocument:
 
 def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progress) -> ComparisonDocument:
     """The keys of two designs under the same data and the same workload: that of the log, else of the new design, else
-    of the old one."""
+    of the old one. Key parts are read off stored keys, which the old design writes: with them it comes first."""
     declared = {path: load_declaration(path) for path in (old, new)}
-    works = next((p for p in (new, old) if any(t.workload.classes for t in declared[p].tables)), new)
+    stored = any(part for t in declared[old].tables for part in (t.key_parts, *(k.key_parts for k in t.kinds)))
+    order = (old, new) if stored else (new, old)
+    works = next((p for p in order if any(t.workload.classes for t in declared[p].tables)), order[0])
     sections = read_sections(replace(request, design=works), progress)
     logged = any(s.traffic is not None or s.workload is not None for s, _ in sections)
     before, after = (_priced_side(request, sections, declared[path], path) for path in (old, new))

@@ -123,6 +123,8 @@ def _settings(request: StressRequest, words: str) -> StressSetting:
         goals=[StressGoal(name=word(g.name), most=number(g.most), unit=word(g.unit)) for g in request.goals],
         partition=key if key in (None, HOTTEST) else shown.key(key),
         clients=clients,
+        engine=request.engine,
+        sample_keys=request.sample_keys,
         seed=request.seed,
     )
 

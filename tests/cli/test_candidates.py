@@ -178,3 +178,9 @@ def test_what_a_page_shows_is_read_back_as_the_same_schemes(tmp_path: Path, name
     (tmp_path / "c.txt").write_text("\n".join(lines))
     assert [c.scheme(types).text for c in load_candidates(tmp_path / "c.txt")] == texts
     assert any(" + " in text for text in texts)
+
+
+def test_a_property_without_braces_is_a_slip_and_not_one_key_for_all(ask: Ask) -> None:
+    code, _, err = ask("score", *FEW, "--scheme", "event | {bib}")
+    assert code == 2
+    assert err.splitlines()[0] == "error: --scheme: 'event' is fixed text, and a property has this name"

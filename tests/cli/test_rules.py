@@ -78,7 +78,7 @@ def test_each_rule_has_a_page_under_its_id_and_its_name(rule: object, ask: Ask) 
     ]
     assert places == sorted(places) and page.index("\nWhy\n") < page.index("\nFix\n")
     last = page.splitlines()[-1]
-    assert last.startswith(f"next: advisor review design.yaml --select {rule.id} ")  # type: ignore[attr-defined]
+    assert last.startswith(f"  next: advisor review design.yaml --select {rule.id} ")  # type: ignore[attr-defined]
     for heading in ("When", "Why", "Fix", "To suppress a finding"):
         assert f"\n{heading}\n" in page
     for line in rule.bad.splitlines():  # type: ignore[attr-defined]

@@ -143,11 +143,11 @@ def test_the_page_begins_with_the_verdict_and_ends_with_what_to_do() -> None:
         text(found).splitlines() for found in (document(design()), document(design(hot())), everything())
     )
     assert quiet[0] == "GATE PASSED: no findings (fail-on: error); the load is not judged: no data"
-    assert quiet[-1] == "next: give --profile or --data: 1 rule could not be checked"
+    assert quiet[-1] == "  next: give --profile or --data: 1 rule could not be checked"
     assert failed[0] == "GATE FAILED: 1 error (fail-on: error)"
-    assert failed[-1] == f"next: advisor explain PK103   # fix PK103 in {NAME}:4 first"
+    assert failed[-1] == f"  next: advisor explain PK103   # fix PK103 in {NAME}:4 first"
     assert broken_too[0].startswith("NOT REVIEWED: 1 design cannot be read; 2 errors")
-    assert broken_too[-1] == "next: correct schema/bad.yaml:3:5, which cannot be read"
+    assert broken_too[-1] == "  next: correct schema/bad.yaml:3:5, which cannot be read"
 
 
 def test_the_first_screen_has_the_worst_findings_and_says_how_many_more_there_are() -> None:
@@ -155,7 +155,11 @@ def test_the_first_screen_has_the_worst_findings_and_says_how_many_more_there_ar
     made = document(design(*warnings, hot()))
     first = text(made, details=False)
     assert first.splitlines()[3] == "PK103 hot-partition-measured  [error]", "the worst one is last in the design"
-    assert first.count("PK103 hot-partition-measured") == SHOWN and first.count("  fix: ") == SHOWN
+    assert first.count(f"  {NAME}:4:") == SHOWN, "of each finding its place"
+    assert first.count("PK103 hot-partition-measured") == first.count("  fix: ") == 2, (
+        "each fix once, of either severity"
+    )
+    assert text(made).count(hot()["fix"][:20]) == 1 and text(made).count("as for PK103 above") == SHOWN
     assert "1 more finding: --details shows it" in first
     assert " --> " not in first and " --> " in text(made)
     assert first.splitlines()[-1] == text(made).splitlines()[-1]
@@ -165,7 +169,7 @@ def test_a_gate_that_is_off_is_not_said_to_be_passed() -> None:
     off = document(design(hot(gating=False))) | {"outcome": "passed"}
     off["gate"]["fail_on"] = "never"
     assert text(off).splitlines()[0] == "1 error, gate off"
-    assert text(off).splitlines()[-1] == f"next: advisor explain PK103   # look at PK103 in {NAME}:4 first"
+    assert text(off).splitlines()[-1] == f"  next: advisor explain PK103   # look at PK103 in {NAME}:4 first"
 
 
 def test_carets_stand_below_the_place() -> None:
@@ -185,7 +189,7 @@ def test_no_key_is_cut_at_any_width(width: int, ascii_only: bool) -> None:
     page = render_review(typed(made), width=width, color=False, ascii_only=ascii_only)
     squeezed = re.sub(r"[\s^|=]", "", page)
     assert squeezed.count(re.sub(r"[\s^|=]", "", key)) >= 4
-    assert max(len(line) for line in page.splitlines() if not line.startswith("next: ")) <= width
+    assert max(len(line) for line in page.splitlines() if not line.startswith("  next: ")) <= width
     assert page.isascii() or not ascii_only
 
 

@@ -54,7 +54,7 @@ def test_every_format_is_written_at_once_and_before_the_gate_fails(ask: Ask, tmp
     code, page, told = ask(BAD, *outs)
     assert code == 1
     assert page.splitlines()[0] == "GATE FAILED: 2 errors (fail-on: error)"
-    assert page.splitlines()[-1] == "next: advisor explain PK301   # fix PK301 in schema/bad.yaml:5 first"
+    assert page.splitlines()[-1] == "  next: advisor explain PK301   # fix PK301 in schema/bad.yaml:5 first"
     made = {f: (tmp_path / "made" / f"review.{f}").read_text() for f in PRINTED}
     assert told.count("wrote made/review.") == len(made) + 1 == 11
     assert (tmp_path / "made" / "review.html-dir" / "index.html").read_text().count("PK301") > 1

@@ -63,7 +63,8 @@ def profile(
     if target is not None:
         write_whole(target, content)
         say(f"wrote {target} ({size_text(len(content))})", color=shared.color)
-        say_next(f"advisor analyze --profile {shlex.quote(str(target))}", shared, written=True)
+        design = f" --design {shlex.quote(request.design)}" if request.design else ""
+        say_next(f"advisor analyze --profile {shlex.quote(str(target))}{design}", shared, written=True)
     if target is None or shared.format is Format.json:
         write_bytes(content)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +14,7 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
-from pkadvisor.table.edm import EdmType, TypedValue
+from pkadvisor.table.edm import KEYS, EdmType, TypedValue
 from pkadvisor.table.filters import And, Comparison, Filter, Not, Operand, Or, Parameter, comparisons, entity_number
 from pkadvisor.table.odata import conjuncts, format_filter
 from pkadvisor.values import dataclass
@@ -78,16 +78,27 @@ def _of_kind(table: DraftTable, kind: DraftKind | None) -> list[DraftClass]:
 def _logged_types(traffic: TableTraffic) -> dict[str, EdmType]:
     """The types of properties as the constants of the filters show them: whole numbers of both sizes are Int64, numbers
     of both kinds Double, and other mixtures are left out."""
-    shown: dict[str, set[EdmType]] = {}
-    for one in traffic.classes:
-        for comparison in comparisons(one.filter) if one.filter is not None else ():
-            if isinstance(comparison.operand, Parameter) and comparison.operand.type is not None:
-                shown.setdefault(comparison.property, set()).add(comparison.operand.type)
+    shown = _compared_types([traffic])
     out = {}
     for name, edms in shown.items():
         if len(edms) == 1 or all(edm.numeric for edm in edms):
             out[name] = next(edm for edm in (EdmType.DOUBLE, EdmType.INT64, *edms) if edm in edms)
     return out
+
+
+def _compared_types(tables: Iterable[TableTraffic]) -> dict[str, set[EdmType]]:
+    """The types of the values that logged filters compare each property with."""
+    shown: dict[str, set[EdmType]] = {}
+    for one in (each for table in tables for each in table.classes):
+        for comparison in comparisons(one.filter) if one.filter is not None else ():
+            if isinstance(comparison.operand, Parameter) and comparison.operand.type is not None:
+                shown.setdefault(comparison.property, set()).add(comparison.operand.type)
+    return shown
+
+
+def quoted_properties(tables: Iterable[TableTraffic]) -> frozenset[str]:
+    """The properties that every logged filter compares with a text in quotes: they are texts, though all are digits."""
+    return frozenset(name for name, edms in _compared_types(tables).items() if edms == {EdmType.STRING}) - {*KEYS}
 
 
 def _types(kind: DraftKind, types: Mapping[str, EdmType]) -> dict[str, EdmType]:

@@ -69,6 +69,12 @@ def _key(text: KeyTemplates, types: Mapping[str, EdmType], main: Key | None) -> 
     else:
         partition = parse_template(text.partition, known=known, where=f"{text.where}, PartitionKey")
     check_types((*partition, *row), dict(types), text.where)
+    for part in (*partition, *row):
+        if part.constant in types:
+            what = f"'{part.constant}' is fixed text, and a property has this name"
+            raise UsageError(
+                what, where=text.where, fix=f"write {{{part.constant}}} for its value", excerpt=text.excerpt
+            )
     return Key(partition, row)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Final
 
 from pkadvisor.errors import InputError
 from pkadvisor.lazy import pl
+from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs import access_log, azure_monitor, recorded, storage_analytics, trace
 from pkadvisor.observe.logs.example import trace_line
@@ -164,4 +166,20 @@ def no_requests(logs: Sequence[Log], skips: Skips) -> InputError:
         where=where,
         excerpt="  " + text[:76],
         fix=f"read as {', '.join(sorted({log.format_name for log in logs}))}; is this the log of the table service?",
+    )
+
+
+_LOOKED_AT: Final = 100
+"""Data files that are looked at for a log among them."""
+
+
+def log_in_place_of_data(dataset: Dataset) -> tuple[str, ...]:
+    """A note where data may be a query log that was given in the place of data."""
+    if dataset.format not in ("csv", "jsonl"):
+        return ()
+    several = len(dataset.paths) > 1
+    logs = ((path, name) for path in dataset.paths[:_LOOKED_AT] if (name := log_format_of(path)))
+    return tuple(
+        f"{path.name if several else 'this'} reads like a query log ({name}): if it is one, give it with --log"
+        for path, name in islice(logs, 1)
     )

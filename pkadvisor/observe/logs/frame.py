@@ -130,6 +130,8 @@ TOO_LONG: Final = "line too long"
 ANOTHER_SERVICE: Final = "another service"
 TABLE_OPERATION: Final = "table definition, access policy or service settings"
 UNKNOWN_OPERATION: Final = "unknown operation"
+UNREADABLE: Final = frozenset({NOT_PARSEABLE, UNKNOWN_OPERATION})
+"""Why a line is left out that should have been read: too many of these, and the log is refused."""
 UNLISTED: Final = "group transactions whose parts the log does not list"
 
 

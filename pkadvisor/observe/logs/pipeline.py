@@ -13,7 +13,7 @@ from typing import Final
 
 from pkadvisor.lazy import np, pl
 from pkadvisor.observe.data.streams import LongLine, line_blocks, locate, open_bytes
-from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, ReadOptions, Route, Routes, Skips, conform
+from pkadvisor.observe.logs.frame import TOO_LONG, UNREADABLE, ReadOptions, Route, Routes, Skips, conform
 from pkadvisor.observe.logs.urls import coarse, spread
 from pkadvisor.values import dataclass
 
@@ -194,7 +194,7 @@ def classified(
                         left_out.height,
                         f"{where}:{line}",
                         part.kinds[left_out.item(0, "what")].replace("\n", " "),
-                        bad=reason == NOT_PARSEABLE,
+                        bad=reason in UNREADABLE,
                     )
                     frame = frame.filter(pl.col("route") != code)
             if frame.height:

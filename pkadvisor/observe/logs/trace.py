@@ -31,7 +31,17 @@ from typing import Any, Final
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.streams import LongLine, line_blocks
-from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, Op, ReadOptions, Route, Routes, Skips, columns
+from pkadvisor.observe.logs.frame import (
+    NOT_PARSEABLE,
+    TOO_LONG,
+    UNREADABLE,
+    Op,
+    ReadOptions,
+    Route,
+    Routes,
+    Skips,
+    columns,
+)
 from pkadvisor.observe.logs.pipeline import text_of
 from pkadvisor.observe.logs.urls import filter_shape, pins_partition, pk_of_plain
 
@@ -116,7 +126,7 @@ def rows_to_frames(
                 continue
             for route, fields in rows:
                 if route.skip:
-                    bad = route.skip == NOT_PARSEABLE
+                    bad = route.skip in UNREADABLE
                     skips.add(route.skip, 1, f"{where}:{number}", text_of(line), bad=bad)
                     continue
                 fields["route"] = routes.number(route)

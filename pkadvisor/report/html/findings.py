@@ -9,6 +9,7 @@ from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisRemark, AnalysisScheme, AnalysisViolation
 from pkadvisor.documents.analysis_table import AnalysisConflict, AnalysisTable
 from pkadvisor.report.html.place import Context, Missing, Places
+from pkadvisor.report.summary.no_key import without_tried
 
 SEVERITIES = ("broken", "at growth", "note")
 """From the worst; the page sorts by it."""
@@ -46,7 +47,8 @@ def findings_of(designs: Sequence[tuple[str, AnalysisScheme]], conflicts: Sequen
 
 def designs_of(table: AnalysisTable) -> list[tuple[str, AnalysisFullScheme]]:
     """The recommended scheme and, unless it is the same, the current one."""
-    designs = [("recommended", table.recommended)] if table.recommended else []
+    best = without_tried(table)
+    designs = [("recommended", best)] if best else []
     if table.current and table.ranking_says != "keep":
         designs.append(("current", table.current))
     return designs

@@ -13,7 +13,7 @@ from pkadvisor.documents.stress import (
 from pkadvisor.documents.stress_run import StressBreak
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.stress_words import ENGINE_SHARES, counted
+from pkadvisor.report.stress_words import counted, engine_requests, engine_shares
 from pkadvisor.report.text.stress_measured import NAMES, STOPPED
 
 
@@ -22,7 +22,7 @@ def prediction(document: StressDocument, node: StressTable, places: Places) -> C
     parts = [_predicted(design) for design in node.designs]
     if not any(part["classes"] or part["load"] or part["audit"] for part in parts):
         return Missing("Nothing was compared with the model: the test was interrupted before.")
-    return {"parts": parts, "counted": counted, "engine_shares": ENGINE_SHARES}
+    return {"parts": parts, "counted": counted, "engine_shares": engine_shares(document.settings)}
 
 
 def _predicted(design: StressDesign) -> dict[str, Any]:
@@ -34,6 +34,7 @@ def _predicted(design: StressDesign) -> dict[str, Any]:
         "classes": [(e, m) for e in node.classes for m in e.measures if m.predicted or m.measured],
         "load": node.load,
         "audit": audit,
+        "of_the_load": engine_requests(audit, design.runs[0]) if audit else "",
         "ways": [("embedded engine", audit.engine), ("without rows", audit.without_rows)] if audit else [],
     }
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from pkadvisor.documents.analysis_scheme import AnalysisFullScheme
 from pkadvisor.documents.analysis_table import AnalysisTable
 
 REMEDY_BEHIND = {"hot-entity-contention": ": ", "account": "; "}
@@ -31,6 +34,15 @@ def no_key_holds(table: AnalysisTable) -> str:
     if len(sentences) > 1:
         return f"No key holds {'both' if len(sentences) == 2 else 'all of these'}: {' and '.join(sentences)}."
     return f"No key holds this: {sentences[0]}." if sentences else ""
+
+
+def without_tried(table: AnalysisTable) -> AnalysisFullScheme | None:
+    """The best keys; where none holds, what they break without the advice to take other keys, which were tried."""
+    best = table.recommended
+    if best is None or table.verdict != "unsatisfied":
+        return best
+    cut = [v if v.code in REMEDY_BEHIND else replace(v, message=v.message.partition("; ")[0]) for v in best.violations]
+    return replace(best, violations=cut)
 
 
 def _missed(table: AnalysisTable) -> dict[str, str]:

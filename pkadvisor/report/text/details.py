@@ -18,6 +18,7 @@ from pkadvisor.numbers import amount, breaks, milliseconds, percent, plural, rat
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.summary.figures import by_load, reads_only_what_it_returns, term
 from pkadvisor.report.summary.goals import lost
+from pkadvisor.report.summary.no_key import without_tried
 from pkadvisor.report.summary.sentences import left_out
 from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title
 from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
@@ -104,7 +105,7 @@ def _table(page: Page, table: AnalysisTable, verbose: bool) -> None:
     _keys(page, best)
     page.line()
     _why(page, table, best)
-    write_broken(page, best)
+    write_broken(page, without_tried(table) or best)
     conflicts_text(page, table.conflicts)
     page.line("Queries and writes", "head")
     declared = {query.name for query in table.workload if query.latency_goal_ms_p99 is not None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
+from itertools import groupby
 
 from pkadvisor.documents.review import ReviewDiff, ReviewDocument, ReviewError, ReviewFinding, ReviewMetric
 from pkadvisor.numbers import plural
@@ -41,10 +42,10 @@ def render_review(
     if not (details or verbose):
         _worst_findings(page, words.open_findings(document))
     for design in document.designs if details or verbose else ():
-        proposals = set[str]()  # keys to take instead are those of the table: once is enough
+        advised = dict[str, str]()  # what to do is said once
         for finding in design.findings:
             if words.is_open(finding):
-                _finding(page, finding, design.design, verbose, proposals)
+                _finding(page, finding, design.design, verbose, advised)
     _grounds(page, document, verbose)
     many, quiet, fresh = len(document.designs) > 1, 0, 0
     for design in document.designs:
@@ -66,7 +67,7 @@ def render_review(
         page.line()
     _suppressed(page, document, show_suppressed)
     _skipped(page, document, verbose)
-    page.lines.append(f"next: {page.exact(words.next_line(document))}")
+    page.lines.append(f"  next: {page.exact(words.next_line(document))}")
     return "\n".join(map(log_line, page.lines)) + "\n"
 
 
@@ -99,13 +100,16 @@ def _broken(document: ReviewDocument) -> list[tuple[str, str, str]]:
 
 
 def _worst_findings(page: Page, findings: list[tuple[str, ReviewFinding]]) -> None:
-    """The worst findings, each with its place, what is wrong and what to do; then how many there are beside them."""
-    for design, finding in findings[:SHOWN]:
-        _head(page, finding)
-        page.record("", f"{design}:{finding.place.line}:{finding.place.column}", 1, "")
-        page.wrapped(finding.message, "  ", "  ")
-        if finding.fix:
-            page.wrapped(finding.fix, "  fix: ", "       ")
+    """The worst findings, each with its place and what is wrong; those with the same fix together, above it; then how
+    many there are beside them."""
+    for (_, _, fix), group in groupby(findings[:SHOWN], lambda each: (each[1].rule, _status(each[1]), each[1].fix)):
+        for number, (design, finding) in enumerate(group):
+            if not number:
+                _head(page, finding)
+            page.record("", f"{design}:{finding.place.line}:{finding.place.column}", 1, "")
+            page.wrapped(finding.message, "  ", "  ")
+        if fix:
+            page.wrapped(fix, "  fix: ", "       ")
         page.line()
     left = len(findings) - SHOWN
     if left > 0:
@@ -113,12 +117,16 @@ def _worst_findings(page: Page, findings: list[tuple[str, ReviewFinding]]) -> No
         page.line()
 
 
+def _status(finding: ReviewFinding) -> str:
+    return f"{finding.severity}, {finding.status}" if finding.status else finding.severity
+
+
 def _head(page: Page, finding: ReviewFinding) -> None:
-    status = f", {finding.status}" if finding.status else ""
-    page.line(f"{finding.rule} {finding.name}  [{finding.severity}{status}]", _STYLES[finding.severity])
+    page.line(f"{finding.rule} {finding.name}  [{_status(finding)}]", _STYLES[finding.severity])
 
 
-def _finding(page: Page, finding: ReviewFinding, design: str, verbose: bool, proposals: set[str]) -> None:
+def _finding(page: Page, finding: ReviewFinding, design: str, verbose: bool, advised: dict[str, str]) -> None:
+    """A finding with its line of the design; ``advised``: fixes and keys that stand above, and with which rule."""
     place = finding.place
     _head(page, finding)
     gutter = len(str(place.line))
@@ -138,13 +146,17 @@ def _finding(page: Page, finding: ReviewFinding, design: str, verbose: bool, pro
             value = fact.value
             shown = ", ".join(value) if isinstance(value, list) else _plain(value, fact.unit)
             _labelled(page, bar, "fact", f"{fact.name} = {shown} ({fact.basis})", exact=True)
-    if finding.fix:
+    above = advised.get(finding.fix, "")
+    if above and finding.fix:
+        _labelled(page, bar, "fix", f"as for {above} above   (advisor explain {finding.rule})")
+    elif finding.fix:
         _labelled(page, bar, "fix", f"{finding.fix}   (advisor explain {finding.rule})")
     else:
         _labelled(page, bar, "more", f"advisor explain {finding.rule}")
-    if finding.proposal and finding.proposal not in proposals:
-        proposals.add(finding.proposal)
+    if finding.proposal and finding.proposal not in advised:
         _labelled(page, bar, "instead", finding.proposal, exact=True)
+    for advice in (finding.fix, finding.proposal):
+        advised.setdefault(advice or "", finding.rule)
     page.line()
 
 

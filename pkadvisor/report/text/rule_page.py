@@ -187,7 +187,7 @@ def render_rule(document: RuleDocument, *, width: int, color: bool, ascii_only: 
                 page.lines.append(f"    {page.exact(link.url)}")
     page.line()
     page.lines.append(
-        f"next: advisor review design.yaml --select {page.exact(rule.id)}   # looks for it in your design"
+        f"  next: advisor review design.yaml --select {page.exact(rule.id)}   # looks for it in your design"
     )
     return "\n".join(page.lines) + "\n"
 

@@ -7,7 +7,6 @@ from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable
 from pkadvisor.documents.stress_run import StressClient, StressLoad, StressMeasure, StressRun, StressSetting
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
 from pkadvisor.report.stress_words import (
-    ENGINE_SHARES,
     HOTTEST,
     REQUESTS,
     STATES,
@@ -15,6 +14,7 @@ from pkadvisor.report.stress_words import (
     counted,
     engine_figures,
     engine_run,
+    engine_shares,
     sampled_share,
 )
 from pkadvisor.report.summary.figures import brief
@@ -44,7 +44,7 @@ def write_settings(page: Page, document: StressDocument, table: StressTable) -> 
     )
     if table is document.tables[0]:
         page.wrapped(REQUESTS)
-        page.wrapped(ENGINE_SHARES)
+        page.wrapped(engine_shares(settings))
     page.wrapped(f"{STATES}{_of_clients(settings.clients)}; {HOTTEST}")
     for fault in settings.faults:
         page.wrapped(f"fault: {fault}")
@@ -215,7 +215,7 @@ def _prediction(page: Page, design: StressDesign) -> None:
     if prediction.audit is not None:
         audit = prediction.audit
         wrong = f"{plural(audit.violations, 'answer')} wrong" if audit.violations else "every answer right"
-        text = f"{engine_run(audit)}: {wrong}"
+        text = f"{engine_run(audit, design.runs[0])}: {wrong}"
         page.wrapped(text, "  ", "    ", "bad" if audit.violations else "good")
         for line in engine_figures(audit):
             page.wrapped(line, "    ", "      ")

@@ -58,7 +58,7 @@ def render_stress(
         page.line()
         for table in document.tables:
             _details(page, document, table)
-    page.lines.append(f"next: {page.exact(next_step(document, inputs))}")
+    page.lines.append(f"  next: {page.exact(next_step(document, inputs))}")
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 

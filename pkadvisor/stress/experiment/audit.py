@@ -18,15 +18,16 @@ from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.options import MS, SECOND
-from pkadvisor.engine.stamp import Layout
+from pkadvisor.engine.stamp import Layout, Stamp
 from pkadvisor.engine.tables.row_keys import partition_prefix
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.numbers import lasting
 from pkadvisor.stress.experiment.prepared_design import PreparedDesign
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.stress_result import counts_of, total_counts
+from pkadvisor.stress.load.faults import ServerDown, parse_fault
 from pkadvisor.stress.placement.living_map import LivingMap
-from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.placement.run_result import MapEvent, RunResult
 from pkadvisor.stress.requests.plain_table import page_limits
 from pkadvisor.stress.requests.retry import RetryPolicy
 from pkadvisor.stress.simulate.loop import run_loop
@@ -37,17 +38,19 @@ from pkadvisor.stress.store.own_table import groups_of
 from pkadvisor.table.store import CreateTable, Entity, Group
 
 NOT_RUN = f"no request goes only to PartitionKeys that have {ROWS_MAX:,} rows together, or fewer"
-EFFORT_MAX = 5_000
+EFFORT_MAX = 10_000
 """Operations of the engine for each design, of which about as many requests are sent as take them; entities that are
-read count as operations (``driver``). About 5 CPU seconds."""
+read count as operations (``driver``). About 2.5 CPU seconds, so 5 for a table with two designs."""
 TRIAL_REQUESTS = 250
 """Requests of the first run without rows, from which the number that takes ``EFFORT_MAX`` follows; as many are sent
 whatever they take."""
 TRIALS = 4
 EFFORT_CLOSE = 1.25
 """How many times above or below ``EFFORT_MAX`` the requests may be that are sent."""
-EFFORT_PER_S, ROWS_PER_S = 1_000, 2_000
+EFFORT_PER_S, ROWS_PER_S = 3_000, 5_000
 """Operations carried out and rows loaded in a second, about: measured."""
+WAITING_S = 0.003
+"""CPU seconds that an operation takes for each second in which no server serves its range, about: measured."""
 LONGEST_S = 3600
 """A run on the engine takes so long at the most."""
 LOADED_PER_S = 500
@@ -77,7 +80,7 @@ def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPoli
     with _opened(prepared, request) as store:
         begin_ns = _loaded(store, prepared, rows)
         assert store.capacity is not None and store.stamp is not None
-        load, without_rows = _fitting(prepared, request, policy, load, store.capacity.tally.arrived)
+        load, without_rows, events = _fitting(prepared, request, policy, load, store.capacity.tally.arrived)
         auditor.stored(prepared.table.section.table, rows)
         result, operations = run_store(
             load,
@@ -90,6 +93,7 @@ def audit_of(prepared: PreparedDesign, request: StressRequest, policy: RetryPoli
             begin_ns=begin_ns,
             auditor=auditor,
             effort_max=EFFORT_MAX if without_rows is None and not request.engine else None,
+            faults=_named(request, prepared, store.stamp, events),
         )
         if not result.complete:
             raise KeyboardInterrupt
@@ -147,6 +151,7 @@ def check_engine_time(prepared: PreparedDesign, request: StressRequest, policy: 
     each = effort_of(sum(c.attempts for c in counts), counts) / sent
     requests = prepared.offered_per_s * seconds * part.load_share
     takes_s = requests * max(1.0, each) / EFFORT_PER_S + len(part.rows) / ROWS_PER_S
+    takes_s += WAITING_S * part.load_share * _waiting(prepared, request)
     if takes_s > LONGEST_S:
         raise UsageError(
             f"{prepared.design.label} would take the embedded engine about {lasting(round(takes_s))} "
@@ -156,6 +161,16 @@ def check_engine_time(prepared: PreparedDesign, request: StressRequest, policy: 
             "to fewer PartitionKeys (--sample-keys 10)",
         )
     return takes_s
+
+
+def _waiting(prepared: PreparedDesign, request: StressRequest) -> float:
+    """Seconds that requests wait in all while a server is down, at the most: those of a range that has the whole load,
+    until the lease of its server is over."""
+    options = prepared.options
+    lease_s = (options.lease_ns + options.clock_drift_ns_max + options.heartbeat_ns) / SECOND
+    faults = [parse_fault(text) for text in request.faults]
+    away_s = [lease_s if f.back_ns is None else min(lease_s, (f.back_ns - f.at_ns) / SECOND) for f in faults]
+    return sum(prepared.offered_per_s * each**2 / 2 for each in away_s)
 
 
 def _opened(prepared: PreparedDesign, request: StressRequest) -> EmbeddedStore:
@@ -196,9 +211,31 @@ def _loaded(store: EmbeddedStore, prepared: PreparedDesign, rows: Sequence[Entit
     return max(at_ns, round(store.now_ms() * MS)) + SETTLED_NS
 
 
+def _named(
+    request: StressRequest, prepared: PreparedDesign, stamp: Stamp, events: Sequence[MapEvent]
+) -> list[ServerDown]:
+    """The faults of a run of all of the load on the engine, each with the name of its server.
+
+    That of the busiest one is the server that serves what the run without rows lost with its own.
+    """
+    if not request.engine:
+        return []
+    lost = {event.at_ns: event.ranges for event in events if event.kind == "server lost"}
+    table, keys = prepared.table.section.table, prepared.unscaled.space.keys
+    out = []
+    for fault in (parse_fault(text) for text in request.faults):
+        ranges, server = lost.get(fault.at_ns, ()), fault.server
+        if not server and ranges and (present := stamp.map()) is not None:
+            low = max(ranges, key=lambda each: each[2])[0]
+            key = partition_prefix(ACCOUNT, table, keys[low])
+            server = next((e.server for e in reversed(present.entries) if e.low <= key), "")
+        out.append(replace(fault, server=server or prepared.servers[0]))
+    return out
+
+
 def _fitting(
     prepared: PreparedDesign, request: StressRequest, policy: RetryPolicy, load: FirstRequests, before: int
-) -> tuple[FirstRequests, StressWay | None]:
+) -> tuple[FirstRequests, StressWay | None, tuple[MapEvent, ...]]:
     """The first requests of a load that take the engine about ``EFFORT_MAX``, and what comes of them without rows.
 
     All requests and None where some were not written down: the engine then stops by itself. ``before``: operations that
@@ -206,7 +243,7 @@ def _fitting(
     same.
     """
     if any(set(sent) - set(recorded) for sent, recorded in zip(prepared.mix, prepared.weights, strict=True)):
-        return load, None
+        return load, None, ()
     most = load.most if request.engine else min(load.most, TRIAL_REQUESTS)
     for _ in range(TRIALS):
         fitting = replace(load, most=most)
@@ -222,7 +259,7 @@ def _fitting(
             most = min(load.most, sent * EFFORT_MAX // max(1, effort))
         else:
             break
-    return fitting, _way(result, ranges)
+    return fitting, _way(result, ranges), result.events
 
 
 def _run_without_rows(
@@ -231,7 +268,8 @@ def _run_without_rows(
     """(what comes of requests where nothing is stored, the ranges at the end)."""
     capacity = Capacity(prepared.limits, prepared.options, request.enforcement, request.seed)
     capacity.tally.arrived = capacity.tally.served = before
-    stamp_map = LivingMap(prepared.unscaled.space, prepared.warm, prepared.servers, prepared.options)
+    faults = [parse_fault(text) for text in request.faults] if request.engine else []
+    stamp_map = LivingMap(prepared.unscaled.space, prepared.warm, prepared.servers, prepared.options, faults)
     result = run_loop(load, prepared.unscaled, capacity, stamp_map, policy, versions=prepared.versions())
     return result, len(stamp_map.ranges)
 

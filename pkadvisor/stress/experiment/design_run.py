@@ -156,8 +156,9 @@ def run_design(
         if findings.partition_test is None:
             findings.notes.append(f"{prepared.design.label} has no such partition, so it is not tested there")
     findings.audit = audit_of(prepared, request, policy)
-    if findings.audit is not None and request.faults:
-        findings.notes.append(f"{prepared.design.label}: no server fails in the run of the embedded engine")
+    if findings.audit is not None and request.faults and not request.engine:
+        why = "no server fails in the run of the embedded engine but with --engine"
+        findings.notes.append(f"{prepared.design.label}: {why}")
     if findings.audit is None and request.audited_requests:
         findings.notes.append(f"{prepared.design.label}: the embedded engine was not run, because {NOT_RUN}")
     if request.find_limit:

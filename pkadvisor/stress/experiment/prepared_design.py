@@ -109,6 +109,11 @@ class PreparedDesign:
         return front_untested(self.design.estimate, self.limits, self.steps, rates, weights)
 
     @property
+    def operations_per_s(self) -> float:
+        """Operations of the warmed-up run without retries, by the prediction."""
+        return operations_per_s(self.programs, self.rates_per_s)
+
+    @property
     def starts_alike(self) -> bool:
         """Whether the warmed-up table is what a new one is: one range on the first server."""
         return self.all_sampled and len(self.warm) == 1 and self.warm[0].server == min(self.servers)
@@ -162,8 +167,7 @@ def prepare(table: DesignedTable, design: Design, request: StressRequest, limits
     population = table.bench.population
     load = without_luck(load, programs.demands, design.estimate, population)
     parts = sampled_parts(programs.demands, design.estimate, population)
-    attempts_per_s = _attempts_per_s(diluted(load, parts), programs) if all(part == 1 for part in parts) else None
-    most_s = None if attempts_per_s is None else VERSIONS_ATTEMPTS / attempts_per_s
+    most_s = _most_with_versions_s(load, programs) if all(part == 1 for part in parts) else None
     lengths = lengths_of(load, diluted(load, parts), request, limits, most_s)
     shared = shared_key_notes(design.scheme, table.bench, redact=request.reading.redact)
     load, notes = lengths.cold, (*of_load, *table.left_out, *lengths.notes, *diluted_notes(table, load, parts), *shared)
@@ -197,16 +201,22 @@ def prepare(table: DesignedTable, design: Design, request: StressRequest, limits
     )
 
 
-def _attempts_per_s(load: Load, programs: Programs) -> float | None:
-    """Operations that a run must carry out one by one to keep versions of entities, per second, about; None where no
+def _most_with_versions_s(load: Load, programs: Programs) -> float | None:
+    """How long a run may be that keeps versions of entities and makes its attempts one by one, about; None where no
     writes of one entity conflict, or where their requests do not name the entity that they change."""
     conflicting = conflicting_updates(programs.bench)
     names = dict(zip(programs.classes, range(len(programs.classes)), strict=True))
     if not conflicting or any(programs.updated(names[name], 0) is None for name in conflicting if name in names):
         return None
-    costs, (_, rates) = {cost.name: cost for cost in programs.estimate.classes}, mix_of(load)
-    each = [max(1.0, costs[name].requests, 2.0 * UPDATES_MAX * (name in conflicting)) for name in programs.classes]
-    return sum(rate * requests for rate, requests in zip(rates, each, strict=True)) or None
+    rates = mix_of(load)[1]
+    tried = [rate * UPDATES_MAX * (name in conflicting) for rate, name in zip(rates, programs.classes, strict=True)]
+    return VERSIONS_ATTEMPTS / max(1e-9, operations_per_s(programs, rates) + 2 * sum(tried))
+
+
+def operations_per_s(programs: Programs, rates_per_s: Sequence[float]) -> float:
+    """Operations at the store without retries, by the prediction, where the classes have these rates."""
+    costs = {cost.name: cost.requests for cost in programs.estimate.classes}
+    return sum(rate * max(1.0, costs[name]) for rate, name in zip(rates_per_s, programs.classes, strict=True))
 
 
 def load_at(prepared: PreparedDesign, factor: float, seconds: float, weigh: Mapping[str, float] | None = None) -> Load:

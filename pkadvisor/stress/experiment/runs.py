@@ -31,8 +31,9 @@ LIFTED, LIFTED_LITTLE = 1e9, 1e6
 """Targets that nothing reaches, per second; levels of the second one still fit into 64 bits, for loads far below it."""
 AMPLE = 10
 """Times the target of a server that no PartitionKey of it can reach; levels still fit into 64 bits."""
-FEW_REQUESTS = 30_000
-"""Up to so many, one attempt after the other is sooner done than arrays: the integers are the same."""
+FEW_REQUESTS, FEW_OPERATIONS = 30_000, 40_000
+"""Up to so many (operations without retries), one attempt after the other is sooner done than arrays: the integers are
+the same."""
 
 CLIENT_REQUESTS = 100_000
 """Requests of clients in a closed loop, at most: they are run one by one, so above it the run is shorter."""
@@ -64,9 +65,10 @@ def run_of(
     stamp_map = LivingMap(prepared.scripts.space, ranges, prepared.servers, prepared.options, failing)
     load = prepared.warm_load if warm else cold_load(prepared.load, prepared.warm_load, bears)
     versions = prepared.versions()
-    if versions is not None:
-        return run_loop(load, prepared.scripts, capacity, stamp_map, policy, versions=versions)
-    result = run_fluid(load, prepared.scripts, capacity, stamp_map, policy, accelerate=request.accelerate)
+    if versions is not None or prepared.operations_per_s * load.duration_ns <= FEW_OPERATIONS * SECOND:
+        result = run_loop(load, prepared.scripts, capacity, stamp_map, policy, versions=versions)
+    else:
+        result = run_fluid(load, prepared.scripts, capacity, stamp_map, policy, accelerate=request.accelerate)
     return replace(result, hottest=-1) if lifted else result  # no partition takes so much in truth
 
 

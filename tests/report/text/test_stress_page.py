@@ -28,7 +28,7 @@ def page(found: dict[str, Any], width: int = 80, **more: Any) -> str:
 
 def widest(text: str) -> int:
     """The longest line but for the next command: one in two lines cannot be pasted."""
-    return max(len(line) for line in text.splitlines() if not line.startswith("next: "))
+    return max(len(line) for line in text.splitlines() if not line.startswith("  next: "))
 
 
 def squeezed(text: str) -> str:
@@ -186,24 +186,27 @@ def test_the_last_line_is_the_next_command_as_it_is_typed() -> None:
     found["settings"]["goals"] = []
     table = found["tables"][0]
     told = page(found, inputs="'my data.csv' --design d.yaml").splitlines()[-1]
-    assert told.startswith("next: advisor stress 'my data.csv' --design d.yaml ")
+    assert told.startswith("  next: advisor stress 'my data.csv' --design d.yaml ")
     assert told.endswith(" --find-limit   # finds the load that recommended serves")
+    assert "--engine" not in told
+    found["settings"] |= {"engine": True, "sample_keys": 3}
+    assert " --engine --sample-keys 3 --find-limit " in page(found).splitlines()[-1]
     table["goals"] = []
     table["verdict"] |= {"bears": True, "failed_predictions": 1}
     assert page(found).splitlines()[-1].endswith(" --details   # shows where the run differs from the prediction")
     table["verdict"]["failed_predictions"] = 0
     found["inputs"]["design"] = "my design.yaml"
     after = "   # after you write the recommended keys into it"
-    assert page(found).splitlines()[-1] == f"next: advisor review 'my design.yaml'{after}"
+    assert page(found).splitlines()[-1] == f"  next: advisor review 'my design.yaml'{after}"
     table["designs"][-1]["label"] = "current = recommended"
     assert page(found).splitlines()[-1].endswith("   # checks the current keys by rules")
     table["designs"][-1]["label"] = "recommended"
     typed = page(found, inputs="x.csv --design 'deep/my design.yaml'").splitlines()[-1]
-    assert typed == f"next: advisor review 'deep/my design.yaml'{after}"
+    assert typed == f"  next: advisor review 'deep/my design.yaml'{after}"
     assert (
         page(found, inputs="--sample footrace")
         .splitlines()[-1]
-        .startswith("next: advisor explain scheme:1 --sample footrace ")
+        .startswith("  next: advisor explain scheme:1 --sample footrace ")
     )
     found["complete"] = False
     assert "--duration 1m   # a shorter run: this one was interrupted" in page(found).splitlines()[-1]

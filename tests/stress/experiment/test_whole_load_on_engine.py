@@ -84,6 +84,16 @@ def test_all_requests_of_the_load_or_those_of_some_partition_keys(tmp_path: Path
         assert every["load_share"] == 1 > part["load_share"]
 
 
+def test_a_server_of_the_engine_stops_and_comes_back(tmp_path: Path) -> None:
+    """Its requests wait and come late, in both ways; every answer is right, those that came too late among them."""
+    calm, failing = (
+        audits(tmp_path, engine=True, duration_s=6.0, faults=faults)[-1] for faults in ((), ("server-down@2s+2s",))
+    )
+    assert failing["violations"] == 0 and failing["requests"] == calm["requests"]
+    for way in ("engine", "without_rows"):
+        assert calm[way]["latency_ms_p99"] < 100 < 1000 < failing[way]["latency_ms_p99"] < 6000
+
+
 def test_a_load_that_takes_hours_is_refused_before_anything_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
