@@ -27,7 +27,7 @@ OF_FILE = f"counted on this file ({ROWS} rows)"
         ({}, f"unique in {ROWS} rows of this file: is (member, visit) unique in the table?", OF_FILE),
         (
             {"entities_total": 9000, "sampling": "random-rows"},
-            f"unique in {ROWS} sampled rows: is visit unique",
+            f"unique in {ROWS} sampled rows: is (member, visit) unique in the table?",
             "",
         ),
         ({"sampling": "complete"}, None, "every row was counted"),

@@ -269,7 +269,7 @@ tables:
       - name: first-query
         filter: {filter}
         rate:                           # e.g. 600/s; also /min, /h, /day
-        # peak: 3000/s                  # the busiest second
+        # peak: 3000/s                  # the highest rate to plan for
         # p99: 50ms                     # the goal
         # draw: {{by: distinct, of: [{first}]}}
     writes:

@@ -250,7 +250,7 @@ class TableBuilder(DeclaredNames):
         peak = part.rate if part.peak is None else part.peak
         if peak < part.rate:
             what = f"the peak of '{part.name}' ({peak:g}/s) is below its mean rate ({part.rate:g}/s)"
-            raise self.document.error((*at, "peak"), what, "peak is the busiest second")
+            raise self.document.error((*at, "peak"), what, "peak is the highest rate to plan for")
         if part.peak_at is not None and part.peak is None:
             what = f"'{part.name}' says when its peak is, and not how high"
             raise self.document.error((*at, "peak_at"), what, "add peak, e.g. peak: 600/s", at_key=True)

@@ -224,7 +224,7 @@ class _ClassModel(_Part):
     name: str = Field(default="", description="Unique among the queries and writes; made of their shape if left out.")
     kind: str | None = Field(default=None, description="The entity kind; needed where the table declares several.")
     rate: RateText = Field(description="Mean rate: /s, /min, /h, /day, /week or /month.")
-    peak: RateText | None = Field(default=None, description="The busiest second; the rate if left out.")
+    peak: RateText | None = Field(default=None, description="The highest rate to plan for; the rate if left out.")
     peak_at: HoursText | None = Field(
         default=None, description="Hours of the day (UTC) of the peak; at any time if left out."
     )

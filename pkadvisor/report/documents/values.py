@@ -57,8 +57,12 @@ class Shown:
 
 
 def figures(limits: Iterable[Limit], kind: type[Figure]) -> list[Figure]:
-    """Limits, speeds or prices as a document holds them, each with where it comes from."""
-    return [convert(replace(limit, value=number(limit.value)), kind, from_attributes=True) for limit in limits]
+    """Limits, speeds or prices as a document holds them, each with its source; whole numbers have all digits."""
+
+    def shown(value: float) -> float:
+        return int(value) if float(value).is_integer() else number(value)
+
+    return [convert(replace(limit, value=shown(limit.value)), kind, from_attributes=True) for limit in limits]
 
 
 def violation_json(violation: Violation, shown: Shown) -> AnalysisViolation:

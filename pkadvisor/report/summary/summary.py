@@ -9,7 +9,7 @@ from pkadvisor.documents.analysis_inputs import AnalysisLog
 from pkadvisor.documents.analysis_scheme import AnalysisScheme
 from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisTable
 from pkadvisor.errors import InputError
-from pkadvisor.numbers import amount, plural, rate
+from pkadvisor.numbers import amount, percent, plural, rate
 from pkadvisor.report.summary import sentences
 from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures_of
 from pkadvisor.report.summary.key_names import key_names
@@ -249,8 +249,8 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
         recommended=figures_of(after, target) if after else None,
         hot_keys=_hot_keys(table) if advised is None else (),
         why=sentences.why(table),
-        throttled=sentences.throttled(table, refused) if advised else "",
-        throttled_short=_throttled_short(table, refused) if advised else "",
+        throttled=sentences.throttled(table, refused) if advised else _refusals(result.log),
+        throttled_short=_throttled_short(table, refused) if advised else _refusals(result.log),
         confidence=sentences.confidence(table, result.log),
         changes_if=changes_if(table),
         changes_if_short=changes_if(table, in_short=True),
@@ -269,6 +269,14 @@ def _throttled_short(table: AnalysisTable, refused: float) -> str:
 def _refused_in_log(log: AnalysisLog | None) -> float:
     """The share of the attempts of a log, of all its tables, that got 503."""
     return log.throttled / log.requests_attempted if log is not None and log.requests_attempted else 0.0
+
+
+def _refusals(log: AnalysisLog | None) -> str:
+    """How many attempts of a log got 503; empty where none did."""
+    if log is None or not log.throttled:
+        return ""
+    share = percent(log.throttled / log.requests_attempted)
+    return f"{log.throttled:,} of {log.requests_attempted:,} attempts in the log got 503 ({share})."
 
 
 def _next_command(table: AnalysisTable, verdict: str, inputs: str, several: bool) -> str:

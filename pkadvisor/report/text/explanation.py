@@ -125,7 +125,11 @@ def _times(count: float, one: str, more: str) -> str:
 
 def _key(page: Page, document: ExplanationKey) -> None:
     page.record("key", document.value, 10)
-    page.record("length", f"{plural(document.utf16_units, 'UTF-16 unit')}; a key may have 512 (1 KiB)", 10)
+    page.record(
+        "length",
+        f"{plural(document.utf16_units, 'UTF-16 unit')}; a key may have 1,024, and 512 (1 KiB) by some documents",
+        10,
+    )
     if document.forbidden:
         page.record("illegal", f"the service forbids {' '.join(document.forbidden)} in keys", 10)
     for fit in document.fits:

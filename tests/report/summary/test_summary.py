@@ -229,6 +229,10 @@ def test_a_log_alone_shows_its_hot_keys() -> None:
     assert lines[0] == "HOT KEYS ONLY   Blogs"
     assert lines[1].split()[-1] == "Channel9" and " of reads" in lines[1]
     assert lines[-1].endswith("--details")
+    found["log"]["throttled"] = 0
+    assert not any("503" in line for line in lines_of(found)[0])
+    found["log"] |= {"throttled": 250, "requests_attempted": 1000}
+    assert "  Throttled: 250 of 1,000 attempts in the log got 503 (25 %)." in lines_of(found)[0]
 
 
 # -- figures ----------------------------------------------------------------------------------------------------------
