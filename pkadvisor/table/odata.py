@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING, cast
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.table.edm import (
@@ -44,7 +45,10 @@ from pkadvisor.table.filters import (
     parameters,
     properties,
 )
-from pkadvisor.table.odata_parse import MAX_CHARACTERS, may_have_marks, parse, with_marks
+from pkadvisor.table.odata_parse import MAX_CHARACTERS, FilterBuilder, may_have_marks, parse, with_marks
+
+if TYPE_CHECKING:
+    from lark import Token
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Filters on values: whether an entity satisfies one, and parameters bound to constants.
@@ -225,25 +229,37 @@ def parse_filter(text: str, *, parameters: bool = False, limit: int | None = MAX
 
     A bare property means ``eq true``; ``5 lt a`` becomes ``a gt 5``. Raises FilterSyntaxError, FilterLimitError.
     """
-    if not parameters and len(text) <= MAX_CHARACTERS and (plain := plain_filter(text, limit)) is not None:
+    if len(text) <= MAX_CHARACTERS and (plain := plain_filter(text, limit, parameters=parameters)) is not None:
         return plain
     return parse(text, parameters=parameters, limit=limit)
 
 
 _COMPARISON = re.compile(
     r"([A-Za-z_][A-Za-z0-9_]*+) (eq|ne|gt|ge|lt|le) "
-    r"((?:datetime|guid|binary|[Xx])?'(?:[^']|'')*+'|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?[LldD]?|true|false)"
-    r"(?: and |\Z)"
+    r"((?:datetime|guid|binary|[Xx])?'(?:[^']|'')*+'|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?[LldD]?|true|false"
+    r"|\{[^{}'\"]*+\}[Ll]?)(?: and |\Z)"
 )
 _WORDS = frozenset(("eq", "ne", "gt", "ge", "lt", "le", "and", "or", "not", "null", "true", "false", "NaN", "INF"))
 """What the grammar does not take for the name of a property."""
 _OPERATORS = {str(operator): operator for operator in Operator}
 
 
-def plain_filter(text: str, limit: int | None) -> Filter | None:
+class _Constant(str):
+    """A constant as the grammar hands it over."""
+
+    start_pos = 0
+    type = property(lambda self: {"'": "STRING", "{": "PLACEHOLDER"}.get(self[:1], "TYPED"))
+
+
+def _with_placeholder(constant: str) -> Operand:
+    """The operand of a constant with a brace in it; a FilterSyntaxError does not tell the place."""
+    return FilterBuilder(constant, parameters=True).operand(cast("Token", _Constant(constant)))
+
+
+def plain_filter(text: str, limit: int | None, *, parameters: bool = False) -> Filter | None:
     """The filter of a text of this form, the same as the grammar's; None where the grammar is to be asked.
 
-    ``limit``: a filter of more comparisons is left to the grammar, too.
+    ``limit``: a filter of more comparisons is left to the grammar, too. ``parameters`` as of ``parse_filter``.
     """
     out: list[Comparison] = []
     at, end = 0, len(text)
@@ -252,9 +268,11 @@ def plain_filter(text: str, limit: int | None) -> Filter | None:
         if name in _WORDS:
             return None
         try:
-            out.append(Comparison(name, _OPERATORS[operator], parse_literal(constant)))
-        except ValueError:
+            held = parameters and ("{" in constant or "}" in constant)
+            operand = _with_placeholder(constant) if held else parse_literal(constant)
+        except (ValueError, FilterSyntaxError):
             return None
+        out.append(Comparison(name, _OPERATORS[operator], operand))
         at = match.end()
         if at == end:
             break

@@ -129,7 +129,7 @@ def parse(text: str, *, parameters: bool, limit: int | None) -> Filter:
         tree = _parser(may_have_marks(text)).parse(text)
     except UnexpectedInput as unexpected:
         _explain(text, unexpected)
-    result = _Builder(text, parameters).filter(tree, 0)
+    result = FilterBuilder(text, parameters).filter(tree, 0)
     if limit is not None and (count := comparison_count(result)) > limit:
         raise FilterLimitError(
             f"the filter has {count} comparisons; the service accepts at most {limit}",
@@ -141,7 +141,7 @@ def parse(text: str, *, parameters: bool, limit: int | None) -> Filter:
 # -------------------------------------------------------------------------------------------- tree to filter
 
 
-class _Builder:
+class FilterBuilder:
     """Turns the parse tree into a filter; holds the text for error messages."""
 
     def __init__(self, text: str, parameters: bool) -> None:

@@ -36,7 +36,8 @@ WORDS = (
     "a", "Z_9", "eq", "ne", "lt", "and", "or", "not", "true", "false", "null", "NaN", "-INF", "é", "a.b", "{x}",
     "1", "-7", "01", "5L", "1.5", "1e3", "9999999999", "99999999999999999999", "1.d", "--1", "''", "'a''b'", "'",
     "X'0F'", "X'0'", "x''", "datetime'2008-07-10'", "datetime'2008-13-10'", "datetime ''", "guid'1'", " ", "\n",
-    "(", ")",
+    "(", ")", "'{x}'", "'B:{{{x}'", "'{x}{y}'", "{x}L", "{x+10}", "{t-6h}", "{x:Guid}", "guid'{x}'", "datetime'{t-6h}'",
+    "X'{b}'", "datetime'a{t}'", "{", "}}", "l",
 )  # fmt: skip
 texts = st.lists(st.sampled_from(WORDS), max_size=12).flatmap(
     lambda words: st.sampled_from((" ".join(words), "".join(words)))
@@ -45,9 +46,10 @@ texts = st.lists(st.sampled_from(WORDS), max_size=12).flatmap(
 
 def same(text: str) -> Filter | None:
     """What the fast path says of a text, after the grammar has said the same."""
-    found = plain_filter(text, MAX_COMPARISONS)
-    if found is not None:
-        assert found == parse(text, parameters=False, limit=MAX_COMPARISONS), text
+    for parameters in (True, False):
+        found = plain_filter(text, MAX_COMPARISONS, parameters=parameters)
+        if found is not None:
+            assert found == parse(text, parameters=parameters, limit=MAX_COMPARISONS), text
     return found
 
 
@@ -91,3 +93,5 @@ def test_plain_filters_do_not_reach_the_grammar(monkeypatch: pytest.MonkeyPatch)
             Comparison("n", Operator.GT, TypedValue(EdmType.INT64, 5)),
         )
     )
+    read = parse_filter("a eq '{a}' and at ge datetime'{at-6h}' and n eq {n}L", parameters=True)
+    assert isinstance(read, And) and len(read.operands) == 3

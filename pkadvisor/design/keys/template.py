@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.design.keys.transforms import (
     ARGUMENTS,
@@ -36,30 +36,14 @@ from pkadvisor.design.keys.transforms.languages import ANY, Language, exactly, m
 from pkadvisor.errors import UsageError, caret, did_you_mean
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata_parse import as_property_name
+from pkadvisor.values import dataclass
 
-if TYPE_CHECKING:
-    from lark import Lark
-
-
-_GRAMMAR = r"""
-start: call | property
-call: NAME "(" [argument ("," argument)*] ")"
-?argument: call | property | INTEGER -> integer | STRING -> text
-property: NAME | QUOTED
-NAME: /[^\W\d](?:[^(){},'"`]*[^(){},'"`\s])?/
-QUOTED: /`(?:[^`]|``)+`/
-INTEGER: /[0-9]+/
-STRING: /'(?:[^']|'')*'/
-%ignore " "
-"""
+NESTING_MAX = 16
+"""Calls inside one another: no template needs more than three."""
+_NAME = re.compile(r"""[^\W\d](?:[^(){},'"`]*[^(){},'"`\s])?""")
+_QUOTED = re.compile(r"`(?:[^`]|``)+`")
+_ARGUMENTS = {"text": re.compile(r"'(?:[^']|'')*'"), "integer": re.compile(r"[0-9]+")}
 _HOLE_END = re.compile(r"""(?:[^}'`]|'(?:[^']|'')*'|`(?:[^`]|``)*`)*\}""")
-
-
-@lru_cache(maxsize=1)
-def _parser() -> Lark:
-    from lark import Lark
-
-    return Lark(_GRAMMAR, parser="lalr", propagate_positions=True)
 
 
 class TemplateError(UsageError):
@@ -134,6 +118,80 @@ def _literal(text: str, source: str, column: int, where: str) -> Literal:
     return Literal(text)
 
 
+@dataclass(frozen=True)
+class _Node:
+    """A property, call, integer or text in a hole: its text as it stands there, where it is, and its arguments."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    arguments: tuple[_Node, ...] = ()
+
+
+class _HoleError(Exception):
+    """Where a hole stops being readable."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+
+class _HoleReader:
+    """Reads the inside of a hole from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.depth = 0
+        self.last = 0
+        """Where the last token begins: a text that ends too early is wrong there."""
+
+    def whole(self) -> _Node:
+        """The one property or call that the hole holds."""
+        node = self.node({})
+        if self.next() is not None:
+            raise _HoleError(self.at)
+        return node
+
+    def next(self) -> str | None:
+        """The character behind the blanks; None at the end."""
+        while self.text[self.at : self.at + 1] == " ":
+            self.at += 1
+        return self.text[self.at] if self.at < len(self.text) else None
+
+    def take(self, character: str) -> bool:
+        """Whether this one is next, which is then behind."""
+        found = self.next() == character
+        if found:
+            self.last, self.at = self.at, self.at + 1
+        return found
+
+    def node(self, arguments: Mapping[str, re.Pattern[str]]) -> _Node:
+        """A property or a call, or one of what only arguments are."""
+        self.next()
+        for kind, pattern in (("property", _QUOTED), ("name", _NAME), *arguments.items()):
+            if match := pattern.match(self.text, self.at):
+                self.last, self.at = match.span()
+                if kind == "name" and self.take("("):
+                    return self.call(match)
+                return _Node("property" if kind == "name" else kind, match[0], *match.span())
+        raise self.wrong()
+
+    def call(self, name: re.Match[str]) -> _Node:
+        """A call, of which the name and the bracket are read."""
+        nodes: list[_Node] = []
+        self.depth += 1
+        while not self.take(")"):
+            if self.depth > NESTING_MAX or (nodes and not self.take(",")):
+                raise self.wrong()
+            nodes.append(self.node(_ARGUMENTS))
+        self.depth -= 1
+        return _Node("call", name[0], name.start(), self.at, tuple(nodes))
+
+    def wrong(self) -> _HoleError:
+        return _HoleError(self.last if self.next() is None else self.at)
+
+
 class _Hole:
     """The inside of one pair of braces, and how to point at a place in it."""
 
@@ -146,19 +204,15 @@ class _Hole:
 
     def part(self) -> Part:
         """The part that the hole names."""
-        from lark.exceptions import UnexpectedInput
-
         inner = self.source[self.start : self.end]
         try:
-            tree = _parser().parse(inner).children[0]
-        except UnexpectedInput as error:
+            node = _HoleReader(inner).whole()
+        except _HoleError as error:
             if not inner.strip():
                 raise self.fail("empty braces", 0, fix="name a property, as in {bib}") from None
-            column = max(0, min((getattr(error, "column", 1) or 1) - 1, len(inner)))
             fix = f"write {{property}} or one of {_signatures()}"
-            raise self.fail(f"cannot read '{inner}'", column, fix=fix) from None
-        node: Any = tree
-        if node.data == "property":
+            raise self.fail(f"cannot read '{inner}'", error.at, fix=fix) from None
+        if node.kind == "property":
             return Field(self.name(node))
         part = self.call(node)
         if part.function == "concat":
@@ -166,24 +220,21 @@ class _Hole:
             raise self.fail("concat stands inside another function only", 0, fix=fix, width=self.end - self.start)
         return part
 
-    def name(self, node: Any) -> str:
+    def name(self, node: _Node) -> str:
         """The property that a node names; it must exist."""
-        token = node.children[0]
-        quoted = token.type == "QUOTED"
-        name = str(token)[1:-1].replace("``", "`") if quoted else str(token)
+        name = node.text[1:-1].replace("``", "`") if node.text[0] == "`" else node.text
         if self.names is not None and name not in self.names:
             read_as = as_property_name(name)
             if read_as in self.names and read_as.count("_") > name.count("_"):
                 return read_as  # a column of that name is read so
             shown = ", ".join(self.names[:12]) + (" …" if len(self.names) > 12 else "")
             fix = did_you_mean(name, self.names) or f"the data has: {shown}"
-            raise self.fail(f"no property '{name}'", token.start_pos, fix=fix, width=len(str(token)))
+            raise self.fail(f"no property '{name}'", node.start, fix=fix, width=len(node.text))
         return name
 
-    def call(self, node: Any) -> Part:
+    def call(self, node: _Node) -> Part:
         """A function and its arguments."""
-        token, *arguments = (child for child in node.children if child is not None)
-        function, at = str(token), token.start_pos
+        function, at, arguments = node.text, node.start, node.arguments
         if function not in TRANSFORMS:
             hint = did_you_mean(function, tuple(TRANSFORMS))
             fix = hint or f"there are {_signatures()}"
@@ -194,17 +245,15 @@ class _Hole:
         elif wanted[-1].startswith("[") and len(arguments) < len(wanted):
             wanted = wanted[:-1]
         if len(wanted) != len(arguments) or not all(map(self.fits, wanted, arguments)):
-            width = max(1, node.meta.end_pos - at)
-            raise self.fail(f"{function} takes ({', '.join(ARGUMENTS[function])})", at, width=width)
+            raise self.fail(f"{function} takes ({', '.join(ARGUMENTS[function])})", at, width=node.end - at)
         values = [self.value(function, kind, argument) for kind, argument in zip(wanted, arguments, strict=True)]
         make: Callable[..., Part] = TRANSFORMS[function]
         return make(tuple(values)) if ARGUMENTS[function][-1] == "source…" else make(*values)
 
     @staticmethod
-    def fits(kind: str, argument: Any) -> bool:
+    def fits(kind: str, argument: _Node) -> bool:
         """Whether an argument is of the kind that a function takes."""
-        given = str(argument.data)
-        return given in {
+        return argument.kind in {
             "property": ("property",),
             "source": ("property", "call"),
             "item": ("property", "call", "text"),
@@ -214,29 +263,28 @@ class _Hole:
             "[text]": ("text",),
         }.get(kind, ())
 
-    def value(self, function: str, kind: str, argument: Any) -> object:
+    def value(self, function: str, kind: str, argument: _Node) -> object:
         """The value of one argument."""
-        if argument.data == "property":
+        if argument.kind == "property":
             return self.name(argument)
-        if argument.data == "call":
+        if argument.kind == "call":
             inner = self.call(argument)
             if inner.function not in SOURCES:
-                at, name = argument.children[0].start_pos, inner.function
                 fix = f"a function inside another is one of {', '.join(SOURCES)}"
-                raise self.fail(f"{name} makes no text for {function}", at, fix=fix, width=len(name))
+                what = f"{inner.function} makes no text for {function}"
+                raise self.fail(what, argument.start, fix=fix, width=len(argument.text))
             return inner
-        token = argument.children[0]
-        if argument.data == "integer":
-            return self.integer(function, str(token), token.start_pos)
-        text = str(token)[1:-1].replace("''", "'")
+        if argument.kind == "integer":
+            return self.integer(function, argument.text, argument.start)
+        text = argument.text[1:-1].replace("''", "'")
         if kind in ("format", "integer or format"):
             try:
                 (check_pattern if kind == "format" else clock_tokens)(text)
             except ValueError as error:
-                raise self.fail(str(error), token.start_pos, width=len(str(token))) from None
+                raise self.fail(str(error), argument.start, width=len(argument.text)) from None
             return text
         if not text:
-            raise self.fail("empty text", token.start_pos, width=2)
+            raise self.fail("empty text", argument.start, width=2)
         return Literal(text) if kind == "item" else text
 
     def integer(self, function: str, digits: str, at: int) -> int:

@@ -6,6 +6,7 @@ has no value, and one that is decided without it has (``false && unknown`` is fa
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
@@ -60,6 +61,8 @@ class Expression:
     def value(self, facts: Mapping[str, Value]) -> bool | float | None:
         """What it is for these facts; None where it hangs on one that is missing. ExpressionError where it takes too
         many steps."""
+        if any(fails(facts) for fails in _conditions(self.text)):
+            return False
         try:
             result = self._program.get().eval(
                 data={k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()}
@@ -68,6 +71,45 @@ class Expression:
             raise ExpressionError(_refused(str(error)), 0) from None
         value = result.value() if str(result.type().name()) in ("BOOL", "DOUBLE", "bool", "double") else None
         return value if isinstance(value, bool | float) else None
+
+
+_CONDITION = re.compile(
+    r"(!?)([a-z_]+\.[a-z_\d]+)"
+    r"|([a-z_]+\.[a-z_\d]+) ([=!]=) '([^'\\]*)'"
+    r"|([a-z_]+\.[a-z_\d]+) ([<>]=?) (\d+\.\d+)"
+    r"|size\(([a-z_]+\.[a-z_\d]+)\) > 0"
+)
+"""A condition over one fact that is decided here: most rules fail by one, and CEL takes a while to compile."""
+_COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+@lru_cache(maxsize=1024)
+def _conditions(text: str) -> tuple[Callable[[Mapping[str, Value]], bool], ...]:
+    """Whether each of the conditions that an expression joins by ``&&`` certainly does not hold, of those over one
+    fact; the whole is false then, whatever the others are."""
+    pieces, depth, begin = list[str](), 0, 0
+    for mark in re.finditer(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[(\[{]|[)\]}]|&&|\|\||[?]", text):
+        depth += (mark[0] in "([{") - (mark[0] in ")]}")
+        if depth == 0 and mark[0] in ("||", "?"):
+            return ()
+        if depth == 0 and mark[0] == "&&":
+            pieces.append(text[begin : mark.start()])
+            begin = mark.end()
+    pieces.append(text[begin:])
+    return tuple(_failing(match) for piece in pieces if (match := _CONDITION.fullmatch(piece.strip())))
+
+
+def _failing(condition: re.Match[str]) -> Callable[[Mapping[str, Value]], bool]:
+    """Whether a condition is known not to hold."""
+    negated, truth, text, same, wanted, name, more, bound, texts = condition.groups()
+    if truth:
+        return lambda facts: facts.get(truth) is bool(negated)
+    if texts:
+        return lambda facts: facts.get(texts) == ()
+    if text:
+        return lambda facts: text in facts and (facts[text] == wanted) is not (same == "==")
+    least, compared = float(bound), _COMPARED[more]
+    return lambda facts: isinstance(value := facts.get(name), float) and not compared(value, least)
 
 
 class Language:

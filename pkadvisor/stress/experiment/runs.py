@@ -65,7 +65,8 @@ def run_of(
     stamp_map = LivingMap(prepared.scripts.space, ranges, prepared.servers, prepared.options, failing)
     load = prepared.warm_load if warm else cold_load(prepared.load, prepared.warm_load, bears)
     versions = prepared.versions()
-    if versions is not None or prepared.operations_per_s * load.duration_ns <= FEW_OPERATIONS * SECOND:
+    few = not lifted and prepared.operations_per_s * load.duration_ns <= FEW_OPERATIONS * SECOND
+    if versions is not None or few:
         result = run_loop(load, prepared.scripts, capacity, stamp_map, policy, versions=versions)
     else:
         result = run_fluid(load, prepared.scripts, capacity, stamp_map, policy, accelerate=request.accelerate)

@@ -167,6 +167,12 @@ def test_a_number_of_ten_thousand_digits_is_an_error_and_not_a_crash() -> None:
         parse_template("{pad(bib," + "9" * 10_000 + ")}")
 
 
+@pytest.mark.parametrize("text", ["{" + "lower(" * 9_000 + "a" + ")" * 9_000 + "}", "{" + "lower(" * 9_000])
+def test_calls_that_are_nested_too_deeply_are_an_error_and_not_a_crash(text: str) -> None:
+    with pytest.raises(TemplateError, match=r"cannot read|never closed"):
+        parse_template(text)
+
+
 @given(st.text(alphabet="{}()',_ab9` /pdy", max_size=24))
 def test_any_text_is_parts_or_an_error_with_its_place(text: str) -> None:
     try:
