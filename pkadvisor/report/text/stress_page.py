@@ -67,7 +67,9 @@ def _first_screen(page: Page, document: StressDocument, table: StressTable, *, d
     several = len(document.tables) > 1
     if several:
         page.line(_name(table), "head")
-    _side_by_side(page, table, ROWS if details else FIRST_ROWS)
+    rows = dict(ROWS if details else FIRST_ROWS)
+    rows[SERVED] = lambda _, design: _all_served(design, load=document.settings.load)
+    _side_by_side(page, table, tuple(rows.items()))
     _verdict(page, table.verdict, details=details)
     _goals(page, table)
     for design in table.designs:
@@ -174,11 +176,18 @@ Rows = tuple[tuple[str, Callable[[StressRun, StressDesign], str]], ...]
 """The name of each figure, and what shows it of a run and its design."""
 
 
-def _all_served(design: StressDesign) -> str:
-    """What the model says that the hottest partition is asked for in these runs, in times of the target they have."""
-    hottest = next((load.predicted for load in design.prediction.load if load.name == "hottest partition"), None)
+def _all_served(design: StressDesign, *, load: str) -> str:
+    """What the hottest partition is asked for, in times of the target that the runs have: as the analysis predicts, or
+    of another load than that as the model does."""
+    hot = design.scheme.hot_partition
+    hottest = None if hot is None else hot.entities_per_s_peak or 0
+    if load != EXPECTED_LOAD:
+        hottest = next((each.predicted for each in design.prediction.load if each.name == "hottest partition"), None)
     target = next((run.hottest.target_entities_per_s for run in design.runs if run.hottest), None)
     return "unknown" if hottest is None or target is None else ratio(hottest / target)
+
+
+EXPECTED_LOAD = "x1"
 
 
 CONFLICTS = "conflicts (412)"
@@ -192,7 +201,7 @@ ROWS: Rows = (
     ("p99 ms", lambda run, _: milliseconds_of(run.latency_ms_p99)),
     ("p99.9 ms", lambda run, _: milliseconds_of(run.latency_ms_p99_9)),
     (SIMULATED, lambda run, _: ratio(run.hottest.times_target) if run.hottest else "unknown"),
-    (SERVED, lambda _, design: _all_served(design)),
+    (SERVED, lambda _, design: _all_served(design, load=EXPECTED_LOAD)),
     ("splits / moves", lambda run, _: f"{_count(run, 'split')} / {_count(run, 'move')}"),
 )
 
