@@ -174,11 +174,11 @@ Rows = tuple[tuple[str, Callable[[StressRun, StressDesign], str]], ...]
 """The name of each figure, and what shows it of a run and its design."""
 
 
-def _by_analyze(design: StressDesign) -> str:
-    """The load of the hottest partition that the analysis predicts, in times of the target that the runs have."""
-    hot = design.scheme.hot_partition
+def _all_served(design: StressDesign) -> str:
+    """What the model says that the hottest partition is asked for in these runs, in times of the target they have."""
+    hottest = next((load.predicted for load in design.prediction.load if load.name == "hottest partition"), None)
     target = next((run.hottest.target_entities_per_s for run in design.runs if run.hottest), None)
-    return "unknown" if hot is None or target is None else ratio((hot.entities_per_s_peak or 0) / target)
+    return "unknown" if hottest is None or target is None else ratio(hottest / target)
 
 
 CONFLICTS = "conflicts (412)"
@@ -192,7 +192,7 @@ ROWS: Rows = (
     ("p99 ms", lambda run, _: milliseconds_of(run.latency_ms_p99)),
     ("p99.9 ms", lambda run, _: milliseconds_of(run.latency_ms_p99_9)),
     (SIMULATED, lambda run, _: ratio(run.hottest.times_target) if run.hottest else "unknown"),
-    (SERVED, lambda _, design: _by_analyze(design)),
+    (SERVED, lambda _, design: _all_served(design)),
     ("splits / moves", lambda run, _: f"{_count(run, 'split')} / {_count(run, 'move')}"),
 )
 
