@@ -106,7 +106,7 @@ _CALENDAR = _known("month day hour minute second monat tag stunde sekunde mois j
 _MOMENTS = _known(
     "at time timestamp datetime ts start starts started begin begins began beginning end ends ended moment instant "
     "arrival departure checkin checkout appointment kickoff takeoff landing zeit zeitpunkt uhrzeit startzeit endzeit "
-    "beginn anfang abfahrt ankunft abflug debut depart arrivee inicio inizio salida llegada"
+    "beginn anfang abfahrt ankunft abflug debut depart arrivee inicio inizio salida llegada hhmm hhmmss"
 )
 """Last words of names of times of the day."""
 _WALL = _known("localtime localdatetime wallclock walltime lokalzeit ortszeit")

@@ -144,6 +144,26 @@ def test_the_steps_to_deploy_are_those_of_a_new_table_or_of_the_index_rows_that_
     assert "Deploy:" not in page(found, 160)
 
 
+def test_the_load_that_would_all_be_served_is_that_of_the_run() -> None:
+    """As the analysis predicts under the expected load, as the model does under another."""
+    found = document()
+    (table,) = found["tables"]
+    for design in table["designs"]:
+        design["scheme"]["hot_partition"]["entities_per_s_peak"] = 400.0
+        (hottest,) = (each for each in design["prediction"]["load"] if each["name"] == "hottest partition")
+        hottest["predicted"] = 4_000.0
+        for run in design["runs"]:
+            run["hottest"]["target_entities_per_s"] = 2_000.0
+
+    def served(load: str) -> set[str]:
+        found["settings"]["load"] = load
+        line = next(line for line in page(found).splitlines() if "hottest, all served  " in line)
+        return set(line.split()[3:])
+
+    assert served("x1") == {"0.20x"}
+    assert served("x10") == {"2x"}
+
+
 def test_keys_that_serve_less_are_not_to_be_used() -> None:
     found = document()
     found["tables"][0]["verdict"]["keep_current"] = True
