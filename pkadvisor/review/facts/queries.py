@@ -175,8 +175,8 @@ BOUNDED_PAGES = 10
 def bounded(subject: Subject) -> bool:
     """Whether the table is and stays few pages, within the targets.
 
-    Its own reads are at most what one partition serves, with room without data, and with data the priced keys keep
-    every target, all requests together.
+    With data the targets are those of the priced keys, all requests together, as analyze judges them; without, the
+    reads of this one alone.
     """
     view, query = subject.view, subject.item
     total, limits, growth = entities_of_all(view), view.limits, view.workload.growth
@@ -185,12 +185,10 @@ def bounded(subject: Subject) -> bool:
     held = total * (growth.factor if growth is not None and growth.of is not GrowthOf.RATE else 1.0)
     if held > BOUNDED_PAGES * limits.page_entities:
         return False
-    often = growth.factor if growth is not None and growth.of is GrowthOf.RATE else 1.0
-    read_per_s = query.rate.sustained_per_s * often * held
     if view.has_data and view.estimate is not None:
-        kept = all(each.load_at(1.0) <= each.limit for each in view.estimate.breaks)
-        return kept and read_per_s <= limits.partition_entities_per_s
-    return bool(read_per_s <= limits.headroom_share * limits.partition_entities_per_s)
+        return all(each.load_at(1.0) <= each.limit for each in view.estimate.breaks)
+    often = growth.factor if growth is not None and growth.of is GrowthOf.RATE else 1.0
+    return bool(query.rate.sustained_per_s * often * held <= limits.headroom_share * limits.partition_entities_per_s)
 
 
 UNEVEN = 10.0

@@ -354,17 +354,3 @@ def test_shares_of_thousands_are_written_out() -> None:
         "1,720 %",
         "123,450 %",
     ]
-
-
-@pytest.mark.parametrize(("rate", "severity"), [("90/min", "error"), ("20/min", "warning")])
-def test_a_scan_of_few_pages_is_an_error_beyond_what_one_partition_serves(
-    rate: str, severity: str, tmp_path: Path
-) -> None:
-    """With data and without: that all partitions together may serve it is no reason to read them all."""
-    asked = f'  - {{name: by-n, filter: "n eq {{n}}", rate: {rate}}}'
-    types = "properties: {tenant: string, id: string, n: int32}"
-    text = table("{tenant}", types, "entities_total: 4_000", "sampling: complete", "queries:", asked)
-    rows = "".join(f"t{n % 400},o{n},{n}\n" for n in range(4_000))
-    for data in ("", "tenant,id,n\n" + rows):
-        (found,) = of_rule("PK201", text, tmp_path, data=data)
-        assert found.severity.value == severity
