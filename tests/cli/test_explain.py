@@ -6,10 +6,12 @@ import csv
 import json
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from pkadvisor.report.text.scheme_page import held
 from tests.cli.support import Run
 from tests.report.support import result
 
@@ -319,3 +321,16 @@ def test_periods_are_one_range_where_that_costs_less(run: Run, tmp_path: Path) -
     assert found["examples"] == [f"PartitionKey ge '20241203' and PartitionKey le '20241222' and {bounds}"]
     assert found["counts"]["fan_out"] == 1
     assert found["counts"]["entities_read"] == pytest.approx(40)  # two posts of each of 20 days
+
+
+@pytest.mark.parametrize(
+    ("assumed", "says"),
+    [
+        ((), "every constraint"),
+        ((True,), "every constraint today, and not all after the growth that is assumed"),
+        ((True, False), "not every constraint"),
+    ],
+)
+def test_growth_that_nobody_declared_breaks_no_constraint_today(assumed: tuple[bool, ...], says: str) -> None:
+    violations = [SimpleNamespace(assumed_growth=each) for each in assumed]
+    assert held(cast(Any, SimpleNamespace(feasible=not assumed, violations=violations))) == says

@@ -38,7 +38,7 @@ def write_scheme(page: Page, document: ExplanationScheme) -> None:
     else:
         page.record("alone", "no other scheme was ranked", PAD)
     page.record("score", f"{amount(document.score)} of 100 (useful reads x room for growth)", PAD)
-    page.record("holds", "every constraint" if document.feasible else "not every constraint", PAD)
+    page.record("holds", held(document), PAD)
     page.line()
     _goals(page, document)
     _queries(page, document)
@@ -47,6 +47,15 @@ def write_scheme(page: Page, document: ExplanationScheme) -> None:
     _breaks(page, document)
     _turning(page, document)
     _sensitivity(page, document)
+
+
+def held(document: ExplanationScheme) -> str:
+    """Which constraints a scheme holds: growth that nobody declared breaks none today."""
+    if document.feasible:
+        return "every constraint"
+    if all(violation.assumed_growth for violation in document.violations):
+        return "every constraint today, and not all after the growth that is assumed"
+    return "not every constraint"
 
 
 def write_keys(page: Page, scheme: AnalysisFullScheme | ExplanationSchemeKeys) -> None:
