@@ -27,7 +27,7 @@ from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import TypeCounts, fits_expr, polars_type, typed_expr
 from pkadvisor.observe.data.parquet import ParquetSource
-from pkadvisor.observe.data.records import Chunk, DataFile, Tally, check_names
+from pkadvisor.observe.data.records import Chunk, DataFile, Tally, check_names, check_one_table
 from pkadvisor.observe.data.sniff import FORMATS, source_of
 from pkadvisor.observe.data.streams import EmptyFileError, locate, spool_stdin
 from pkadvisor.table.edm import KEYS, EdmType
@@ -312,10 +312,9 @@ def _open(
 ) -> Dataset:
     notes: dict[str, None] = {}
     seen: dict[str, _Seen] = {}
-    sources: list[DataFile] = []
-    row_count = 0
+    sources, row_count = list[DataFile](), 0
     for path, where in files:
-        tally = Tally()
+        tally, before = Tally(), {name: column.present for name, column in seen.items()}
         try:
             source = source_of(path, where, input_format, tally)
             if isinstance(source, ParquetSource):
@@ -325,6 +324,7 @@ def _open(
                     check_names(len(seen.keys() | set(chunk.frame.columns)), where)
                     _count(chunk, seen)
             _judge(source, tally, max_bad_share, notes)
+            check_one_table(before, {name: column.present for name, column in seen.items()}, files[0][1], where)
         except EmptyFileError as error:
             # Exports in parts often have empty ones; a set of nothing but these is an error.
             if row_count == 0 and (path, where) == files[-1]:
@@ -349,12 +349,11 @@ def _open(
         notes[f"markers such as NA, null or an empty text are read as missing: {several}"] = None
     if zoneless:
         notes[ZONELESS_NOTE + ", ".join(zoneless)] = None
-    formats = tuple(dict.fromkeys(source.format for source in sources))
     return Dataset(
         name=kind or _name_of([where for _, where in files]),
         kind=kind,
         paths=tuple(path for path, _ in files),
-        format=", ".join(formats),
+        format=", ".join(dict.fromkeys(source.format for source in sources)),
         columns=tuple(columns),
         row_count=row_count,
         notes=tuple(notes),

@@ -7,21 +7,35 @@ Rows that cannot be read are skipped and counted in a ``Tally``, with the first 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Final, Protocol
 
-from pkadvisor.errors import InputError
+from pkadvisor.errors import InputError, UsageError
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.streams import check_utf8
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 from pkadvisor.table.odata_parse import as_property_name
 from pkadvisor.values import dataclass
 
 MAX_RECORD_BYTES: Final = 8 << 20
 NAMES_MAX: Final = 1_000
 """Names of properties in one file: an entity has 252 at most, and a few kinds of entities share a table."""
+
+
+def check_one_table(before: Mapping[str, int], after: Mapping[str, int], first: str, where: str) -> None:
+    """UsageError where a file has no property that the files before it have: it is of another table or kind.
+
+    ``before`` and ``after``: the values of each column without and with the file.
+    """
+    earlier = {name for name, values in before.items() if values} - {*SYSTEM_PROPERTIES}
+    own = {name for name, values in after.items() if values > before.get(name, 0)} - {*SYSTEM_PROPERTIES}
+    if earlier and own and earlier.isdisjoint(own):
+        raise UsageError(
+            f"{where} has no property that {first} has: these are two tables, or two kinds of entities",
+            fix="name each: TABLE=PATH for tables, KIND=PATH for kinds of one table",
+        )
 
 
 def check_names(count: int, where: str) -> None:

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from pkadvisor.errors import UsageError
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.observe.data.kinds import OTHER, KindBy, detect_kinds, split_kinds
 
@@ -77,3 +80,21 @@ def test_optional_properties_do_not_make_kinds(tmp_path: Path) -> None:
         for i in range(64)
     ]
     assert detect_kinds(dataset_of(tmp_path, entities)) == ()
+
+
+@pytest.mark.parametrize(("header", "refused"), [("Name,City", True), ("Name,Item", False), ("", False)])
+def test_files_without_a_property_in_common_are_two_tables(header: str, refused: bool, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("PartitionKey,RowKey,Item,Due\np,1,i,d\n")
+    (tmp_path / "b.csv").write_text(
+        f"PartitionKey,RowKey{',' + header if header else ''}\np,2{',x,y' if header else ''}\n"
+    )
+    files = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    if refused:
+        with pytest.raises(UsageError, match=r"b\.csv has no property that .*a\.csv has") as told:
+            open_datasets(files)
+        assert "TABLE=PATH" in str(told.value.fix)
+        first, second = open_datasets([f"A={files[0]}", f"B={files[1]}"])
+        assert (first.row_count, second.row_count) == (1, 1)
+    else:
+        (dataset,) = open_datasets(files)
+        assert dataset.row_count == 2
