@@ -78,3 +78,8 @@ def test_a_partition_of_first_letters_is_read_alone_and_divided_by_more_of_them(
     assert (search["access"], search["entities_read"], search["requests"]) == ("row range", 100, 1)
     # 26 partitions bear today's load and not three times of it, which is assumed: buckets of them may be advised.
     assert table["recommended"]["partition_key"].startswith("{prefix(r1,2)}")
+
+
+def test_a_range_between_a_text_and_itself_is_an_equality_that_fixes_no_beginning_of_others() -> None:
+    bound = Range(Parameter("x"), True, Parameter("x"), True)
+    assert beginnings_asked(pl.DataFrame({"x": ["ab", "ac"]}), {"x": bound}) == {}

@@ -116,6 +116,7 @@ def test_clients_that_change_one_entity_commit_as_often_as_predicted(way: object
     assert counts.entities_written == counts.served, "what did not commit wrote nothing"
 
 
+@pytest.mark.heavy("thousands of conflicts are carried out on the engine one by one")
 @pytest.mark.parametrize("way", [arrays_open, engine_open])
 def test_an_open_loop_commits_what_comes_up_to_the_prediction_and_loses_the_rest(way: object) -> None:
     seconds = 20

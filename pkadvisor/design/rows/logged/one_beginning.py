@@ -20,7 +20,7 @@ def beginnings_asked(instances: pl.DataFrame, ranges: Mapping[str, Range]) -> di
     out = {}
     for name, bound in ranges.items():
         ends = [o.name for o in (bound.low, bound.high) if isinstance(o, Parameter) and o.name in instances.columns]
-        if len(ends) < 2 or any(instances.schema[end] != pl.String for end in ends) or not instances.height:
+        if len({*ends}) < 2 or any(instances.schema[end] != pl.String for end in ends) or not instances.height:
             continue
         pairs = instances.select(ends).unique().iter_rows()
         if fewest := min(_shared(low, high, inclusive=bound.high_inclusive) for low, high in pairs):
