@@ -7,12 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.rows.decode import Observed, observe
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, decode_range
+from pkadvisor.design.rows.logged.twins import with_known
 from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from pkadvisor.observe.profile.data_profile import DataProfile
@@ -312,3 +314,11 @@ def test_a_declared_write_may_know_more_than_the_logged_keys_show(tmp_path: Path
     else:
         assert frame is not None
         assert sorted(frame.select("id", "city").rows()) == [(f"j{n}", f"c{n % 3}") for n in range(6)]
+
+
+def test_logged_numbers_find_their_entity_whatever_their_width() -> None:
+    instances = pl.DataFrame({"id": [7, 8, 99]}, schema={"id": pl.Int64})
+    data = pl.DataFrame({"id": [7, 8], "city": ["a", None]}, schema={"id": pl.Int32, "city": pl.String})
+    known = with_known(instances, ["city"], data)
+    assert known is not None
+    assert known.rows() == [(7, "a")]

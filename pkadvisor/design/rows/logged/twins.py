@@ -104,6 +104,7 @@ def with_known(instances: pl.DataFrame | None, names: Sequence[str], data: pl.Da
     if instances is None or data is None or not {*names} <= {*data.columns}:
         return None
     keys = [name for name in instances.columns if name in data.columns]
-    entities = data.select(*keys, *names).unique(keys, keep="first", maintain_order=True).drop_nulls()
+    typed = [pl.col(name).cast(instances.schema[name], strict=False) for name in keys]
+    entities = data.select(*typed, *names).unique(keys, keep="first", maintain_order=True).drop_nulls()
     joined = instances.join(entities, on=keys, how="inner", maintain_order="left") if keys else instances.clear()
     return joined if joined.height else None
