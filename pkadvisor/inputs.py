@@ -432,9 +432,11 @@ def _moment(text: str | None, option: str) -> int | None:
         return None
     from pkadvisor.table.edm import TICKS_UNIX_EPOCH, parse_datetime_ticks
 
+    whole = text if "T" in text or " " in text else f"{text}T00:00:00Z"
     try:
-        whole = text if "T" in text or " " in text else f"{text}T00:00:00Z"
         return (parse_datetime_ticks(whole) - TICKS_UNIX_EPOCH) // 10
     except ValueError as error:
-        what = f"'{text}' is no time: {error}"
-        raise UsageError(what, where=option, fix="for example 2026-11-01T00:00:00Z") from None
+        why = f": {error}" if whole == text else ""  # not of a text that nobody typed
+        raise UsageError(
+            f"'{text}' is no date, and no date with a time{why}", where=option, fix="for example 2026-11-01T00:00:00Z"
+        ) from None

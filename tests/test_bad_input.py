@@ -203,7 +203,7 @@ USAGE: dict[str, tuple[list[str], str | None, tuple[str, ...]]] = {
     "a time that is none": (
         [DATA, "--log", "ok.log", "--since", "yesterday"],
         None,
-        ("--since", "'yesterday'", "2026-"),
+        ("--since", "'yesterday' is no date, and no date with a time\n", "2026-"),
     ),
     "limits that are none": ([DATA, "--design", "design.yaml", "--limits", "design.yaml"], None, ("design.yaml",)),
     "data that no table belongs to": (
