@@ -18,7 +18,7 @@ SHARE_LEAST = 0.01
 """Beside a predicted share of attempts: the law is one of means, a burst is not."""
 ACROSS_RANGES = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 EQUAL = 1e-6
-RANGE_ENDS = "in one range; {:g} more is taken for the end of another"
+RANGE_ENDS = "on one range; where a table has several, {:.3g} more for the ends of ranges"
 """What is said of a scan over several PartitionKeys."""
 WHOLE_TABLE = "in the sampled data; 'advisor analyze' and the runs count the whole table: {} entities read"
 """What is said of a class that reads more in the table than in the data that stand for it."""

@@ -79,7 +79,7 @@ def test_the_end_of_a_range_is_left_out_of_what_is_compared_and_said(tmp_path: P
     measures = {m.name: m for m in found["above"].measures}
     assert (measures["requests"].predicted, measures["further pages"].predicted) == (1, 0)
     assert found["above"].agrees
-    assert found["above"].note == "in one range; 1 more is taken for the end of another"
+    assert found["above"].note == "on one range; where a table has several, 1 more for the ends of ranges"
     assert found["of-player"].note == ""
 
 
