@@ -18,7 +18,7 @@ SHARE_LEAST = 0.01
 """Beside a predicted share of attempts: the law is one of means, a burst is not."""
 ACROSS_RANGES = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 EQUAL = 1e-6
-RANGE_ENDS = "on one range; where a table has several, {:.3g} more for the ends of ranges"
+RANGE_ENDS = "on one range; where a table has several, {} more for the ends of ranges"
 """What is said of a scan over several PartitionKeys."""
 WHOLE_TABLE = "in the sampled data; 'advisor analyze' and the runs count the whole table: {} entities read"
 """What is said of a class that reads more in the table than in the data that stand for it."""
@@ -35,7 +35,7 @@ def class_predictions(prepared: PreparedDesign) -> list[StressPredictionClass]:
         cost, means = predicted[name], means_of(prepared.unscaled, number_, prepared.weights[number_])
         tolerance = EQUAL if prepared.compared_all else READ_TOLERANCE
         measures = [_measure(*entry) for entry in _pairs(cost, means, tolerance)]
-        notes = [RANGE_ENDS.format(cost.range_ends)] if cost.range_ends else []
+        notes = [RANGE_ENDS.format(amount(cost.range_ends))] if cost.range_ends else []
         if amount(whole[name].entities_read) != amount(cost.entities_read):
             notes.append(WHOLE_TABLE.format(amount(whole[name].entities_read)))
         agrees = all(measure.agrees for measure in measures)
