@@ -12,7 +12,7 @@ import pytest
 from pkadvisor.cli.commands.rules import LIST_EPILOG
 from pkadvisor.report.text.rule_page import plainly
 from pkadvisor.review.facts import FACTS
-from pkadvisor.review.rules.rule import load_rules
+from pkadvisor.review.rules.rule import Rule, load_rules
 from tests.cli.support import Ask, Run
 
 OWN = """\
@@ -63,27 +63,27 @@ def test_a_selection_and_one_that_is_empty(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("rule", load_rules(), ids=lambda r: r.id)
-def test_each_rule_has_a_page_under_its_id_and_its_name(rule: object, ask: Ask) -> None:
-    by_id, by_name = ask("explain", rule.id.lower()), ask("rules", "explain", rule.name)  # type: ignore[attr-defined]
+def test_each_rule_has_a_page_under_its_id_and_its_name(rule: Rule, ask: Ask) -> None:
+    by_id, by_name = ask("explain", rule.id.lower()), ask("rules", "explain", rule.name)
     assert by_id == by_name
     code, page, err = by_id
     assert (code, err) == (0, "")
-    assert page.startswith(f"{rule.id} {rule.name}\n")  # type: ignore[attr-defined]
+    assert page.startswith(f"{rule.id} {rule.name}\n")
     wide = " ".join(page.split())
-    for level in rule.levels:  # type: ignore[attr-defined]
+    for level in rule.levels:
         assert f" {level.severity} " in wide
-    assert f"ignore[{rule.id}] reason=" in page  # type: ignore[attr-defined]
+    assert f"ignore[{rule.id}] reason=" in page
     places = [
         page.find(f"\n{heading}\n") for heading in ("Why", "Bad", "Good", "Fix", "When") if f"\n{heading}\n" in page
     ]
     assert places == sorted(places) and page.index("\nWhy\n") < page.index("\nFix\n")
     last = page.splitlines()[-1]
-    assert last.startswith(f"  next: advisor review design.yaml --select {rule.id} ")  # type: ignore[attr-defined]
+    assert last.startswith(f"  next: advisor review design.yaml --select {rule.id} ")
     for heading in ("When", "Why", "Fix", "To suppress a finding"):
         assert f"\n{heading}\n" in page
-    for line in rule.bad.splitlines():  # type: ignore[attr-defined]
+    for line in rule.bad.splitlines():
         assert line.rstrip() in page
-    for link in rule.links:  # type: ignore[attr-defined]
+    for link in rule.links:
         assert link.url in page
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 import numpy as np
 import pytest
@@ -106,9 +106,11 @@ def engine_clients(clients: int, seconds: int) -> ClassCounts:
 
 @pytest.mark.parametrize("clients", sizes([1, 8], [1, 2, 4, 8, 16, 32, 64], "proofs"))
 @pytest.mark.parametrize("way", [arrays_clients, engine_clients])
-def test_clients_that_change_one_entity_commit_as_often_as_predicted(way: object, clients: int) -> None:
+def test_clients_that_change_one_entity_commit_as_often_as_predicted(
+    way: Callable[[int, int], ClassCounts], clients: int
+) -> None:
     seconds = 10
-    counts = way(clients, seconds)  # type: ignore[operator]
+    counts = way(clients, seconds)
     assert counts.served / seconds == pytest.approx(PREDICTED, rel=0.1)
     assert (counts.conflicts > 0) == (clients > 1) and counts.conflicts >= UPDATES_MAX * counts.lost
     assert counts.conflicts / counts.served >= 0.9 * (clients - 1), "of n that read, one commits"
@@ -118,14 +120,16 @@ def test_clients_that_change_one_entity_commit_as_often_as_predicted(way: object
 
 @pytest.mark.heavy("thousands of conflicts are carried out on the engine one by one")
 @pytest.mark.parametrize("way", [arrays_open, engine_open])
-def test_an_open_loop_commits_what_comes_up_to_the_prediction_and_loses_the_rest(way: object) -> None:
+def test_an_open_loop_commits_what_comes_up_to_the_prediction_and_loses_the_rest(
+    way: Callable[[float, int], ClassCounts],
+) -> None:
     seconds = 20
-    half = way(PREDICTED / 2, seconds)  # type: ignore[operator]
+    half = way(PREDICTED / 2, seconds)
     low, high = contention(PREDICTED / 2, LIMITS).attempts_per_commit, attempts_at_most(0.5)
     assert low is not None
     assert half.served == half.requests - half.lost >= 0.99 * half.requests
     assert 0.9 * low <= 1 + half.conflicts / half.served <= 1.2 * high, "who reads again at once meets the same ones"
-    much = way(2.5 * PREDICTED, seconds)  # type: ignore[operator]
+    much = way(2.5 * PREDICTED, seconds)
     assert much.served / seconds == pytest.approx(PREDICTED, rel=0.1)
     assert much.lost == much.requests - much.served > much.served / 2
     assert much.conflicts >= UPDATES_MAX * much.lost

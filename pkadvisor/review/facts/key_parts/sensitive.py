@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from pkadvisor.design.keys.hidden_values import shown_by
 from pkadvisor.design.rows.counters import DIGITS_MAX
@@ -153,10 +154,10 @@ def _whole_numbers(subject: Subject) -> pl.Series | None:
     return column.drop_nulls().unique().sort().cast(pl.String) if column.dtype.is_integer() else None
 
 
-def _alike(texts: pl.Series | None, looks: object) -> bool:
+def _alike(texts: pl.Series | None, looks: Callable[[str], object]) -> bool:
     """Whether most of the values look like it."""
     values = [] if texts is None else texts.head(LOOKED_AT_MAX).to_list()
-    return bool(values) and sum(bool(looks(v)) for v in values) >= ALIKE_SHARE * len(values)  # type: ignore[operator]
+    return bool(values) and sum(bool(looks(v)) for v in values) >= ALIKE_SHARE * len(values)
 
 
 def personal_values(subject: Subject) -> str | None:
