@@ -18,6 +18,9 @@ from pkadvisor.values import dataclass
 
 ONE_LINE = 66
 """Characters of a sentence on one line of 80 columns, beside its label: what follows from a rate is never cut off."""
+NO_RATE = "you add queries. No rate of one query, 0.001x to 1,000x, would."
+NOT_WORTH_REWRITING = ("storage", "simplicity")
+"""Goals that are no reason to rewrite every row: keys that are ahead by these alone differ in some bytes."""
 
 
 def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
@@ -28,6 +31,8 @@ def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
     flip = table.flip
     if flip is None or table.why_not or table.ranking_says == "unsatisfied":
         return ""
+    if table.ranking_says == "keep" and flip.goal in NOT_WORTH_REWRITING:
+        return NO_RATE
     if flip.query is not None and flip.rate_per_s is not None:
         before = next((q.rate_per_s for q in table.workload if q.name == flip.query), None)
         name = f"'{brief(flip.query)}'"
@@ -46,7 +51,7 @@ def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
     if flip.turn == "ahead":
         keys = "the next best keys" if flip.rank == 2 else f"the keys of rank {flip.rank}"
         return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
-    return "you add queries. No rate of one query, 0.001x to 1,000x, would."
+    return NO_RATE
 
 
 def _instead(flip: AnalysisFlip, table: AnalysisTable) -> list[str]:
@@ -261,14 +266,14 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
     )
 
 
-def _throttled_short(table: AnalysisTable, refused: float) -> str:
+def _throttled_short(table: AnalysisTable, refused: float | None) -> str:
     said = sentences.throttled(table, refused)
     return said if len(said) <= ONE_LINE else sentences.throttled(table, refused, in_short=True)
 
 
-def _refused_in_log(log: AnalysisLog | None) -> float:
-    """The share of the attempts of a log, of all its tables, that got 503."""
-    return log.throttled / log.requests_attempted if log is not None and log.requests_attempted else 0.0
+def _refused_in_log(log: AnalysisLog | None) -> float | None:
+    """The share of the attempts of a log, of all its tables, that got 503; None without attempts."""
+    return log.throttled / log.requests_attempted if log is not None and log.requests_attempted else None
 
 
 def _refusals(log: AnalysisLog | None) -> str:

@@ -8,7 +8,8 @@ import re
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.observe.design_file.units import DAY_S, MONTH_S
+from pkadvisor.numbers import MONTH_S
+from pkadvisor.observe.design_file.units import DAY_S
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number, sure
 from pkadvisor.review.facts.ranges import binding_shares
