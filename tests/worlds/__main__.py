@@ -10,7 +10,6 @@ import argparse
 import gc
 import statistics
 import sys
-import sys
 import tempfile
 import time
 from collections import Counter

@@ -177,7 +177,9 @@ def test_what_a_log_counts_as_throttled_is_told_in_place_of_what_the_model_says(
     assert only(found).throttled == f"{hot} (47.7 % of all attempts in the log) and 5 more; after: none."
     assert only(found).throttled_short == f"{hot} (47.7 %, log), 5 more; after: none."
     found["log"]["throttled"] = 0
-    assert only(found).throttled == f"{hot} (71.3 % of its attempts, model; the log has no 503) and 5 more; after: none."
+    assert (
+        only(found).throttled == f"{hot} (71.3 % of its attempts, model; the log has no 503) and 5 more; after: none."
+    )
     assert only(found).throttled_short == f"{hot} (71.3 %, model; log: none), 5 more; after: none."
     found["log"] = None
     assert only(found).throttled == f"{hot} (71.3 % of its attempts, model) and 5 more; after: none."
