@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -18,6 +18,9 @@ Words = Annotated[str, Meta(min_length=1)]
 
 class Part(Struct, frozen=True):
     """An object of a document. It has the members of its fields; what a later minor version adds is passed over."""
+
+
+PartT = TypeVar("PartT", bound=Part)
 
 
 class Tool(Part, frozen=True, kw_only=True):
@@ -39,6 +42,21 @@ def number(value: float | None) -> Any:
 def word(value: str | None) -> Any:
     """A word out of those that a document may hold, or None; its type lists them."""
     return None if value is None else str(value)
+
+
+def part_of(kind: type[PartT], source: object, /, **members: Any) -> PartT:
+    """A part of a document: the ``members`` that are given, and what ``source`` has under the names of the others."""
+    taken = (name for name in kind.__struct_fields__ if name not in members and hasattr(source, name))
+    return kind(**{name: _plain(getattr(source, name)) for name in taken}, **members)
+
+
+def _plain(value: Any) -> Any:
+    """A value as a document holds it: fractions at six significant digits, texts without their enum, lists."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, str) else value
 
 
 def said(description: str) -> Meta:

@@ -34,7 +34,7 @@ from pkadvisor.documents.explanation import (
     ExplanationQuery,
     ExplanationUnder,
 )
-from pkadvisor.documents.part import word
+from pkadvisor.documents.part import part_of, word
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import Limits, load_limits
@@ -204,12 +204,11 @@ def _query_document(explanation: Explained, label: str, section: Section) -> Exp
         schema_version=SCHEMA_VERSION,
         table=section.table,
         kind=section.kind,
-        query=ExplanationAsked(
-            name=query.name,
-            operation=word(query.operation),
+        query=part_of(
+            ExplanationAsked,
+            query,
             filter=shown_filter(format_filter(query.filter)) if query.filter is not None else None,
             order_by=[o.property + (" desc" if o.descending else "") for o in query.order_by],
-            top=query.top,
             rate_per_s=query.rate.mean_per_s,
         ),
         scheme=ExplanationUnder(

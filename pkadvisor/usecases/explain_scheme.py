@@ -36,7 +36,7 @@ from pkadvisor.documents.explanation import (
     ExplanationTerm,
     ExplanationTogether,
 )
-from pkadvisor.documents.part import word
+from pkadvisor.documents.part import part_of, word
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, named_schemes, read_sections
 from pkadvisor.limits import load_limits
@@ -309,7 +309,9 @@ def _document(
     loses = theirs if first else mine.loses
     values = {goal.goal: goal.value for goal in other.goals} if other else {}
     terms = {term.name: term.value for term in other.terms} if other else {}
-    return ExplanationScheme(
+    return part_of(
+        ExplanationScheme,
+        mine,
         document=DOCUMENT,
         schema_version=SCHEMA_VERSION,
         table=table,
@@ -321,18 +323,12 @@ def _document(
         wins=first,
         together=together,
         decided_by=loses or None,
-        feasible=mine.feasible,
-        score=mine.score,
         goals=[
             ExplanationGoal(goal=goal.goal, unit=goal.unit, value=goal.value, other=values.get(goal.goal))
             for goal in mine.goals
         ],
         classes=_classes(mine, other, loses.goal if loses else ""),
         terms=[ExplanationTerm(**asdict(term), other=terms.get(term.name)) for term in mine.terms],
-        break_cause=mine.break_cause,
-        breaks=mine.breaks,
-        violations=mine.violations,
-        remarks=mine.remarks,
         flip=None,
         from_="result",
         sensitivity=None,
@@ -340,14 +336,7 @@ def _document(
 
 
 def _keys(scheme: AnalysisScheme) -> ExplanationSchemeKeys:
-    return ExplanationSchemeKeys(
-        rank=scheme.rank,
-        text=scheme_text(scheme),
-        partition_key=scheme.partition_key,
-        row_key=scheme.row_key,
-        index_rows=scheme.index_rows,
-        examples=(scheme.examples or [])[:1],
-    )
+    return part_of(ExplanationSchemeKeys, scheme, text=scheme_text(scheme), examples=(scheme.examples or [])[:1])
 
 
 MEASURES = {
@@ -390,13 +379,11 @@ def _classes(mine: AnalysisScheme, other: AnalysisScheme | None, goal: str) -> l
 
 def _figures(cost: AnalysisClassCost) -> ExplanationClassFigures:
     counted = cost.entities_read + cost.entities_written
-    return ExplanationClassFigures(
-        access=cost.access,
-        via=cost.via,
-        requests=cost.requests,
+    return part_of(
+        ExplanationClassFigures,
+        cost,
         entities=float(f"{counted:.6g}"),
         returned=cost.entities_returned,
-        latency_ms_p99=cost.latency_ms_p99,
         requests_per_s=float(f"{cost.rate_per_s * cost.requests:.6g}"),
         entities_per_s=float(f"{cost.rate_per_s * counted:.6g}"),
     )

@@ -25,7 +25,7 @@ from pkadvisor.documents.analysis_table import (
     AnalysisConstraint,
     AnalysisRelaxed,
 )
-from pkadvisor.documents.part import number, word
+from pkadvisor.documents.part import number, part_of
 from pkadvisor.limits import Limits
 from pkadvisor.report.documents.values import Shown, keys_document, violation_json
 
@@ -67,21 +67,14 @@ def account_json(loads: Sequence[AccountLoad], shown: Shown) -> AnalysisAccount 
         break_factor=number(first.break_factor),
         break_cause=first.cause,
         loads=[
-            AnalysisLoad(
-                cause=load.cause,
+            part_of(
+                AnalysisLoad,
+                load,
                 measured=number(load.measured),
                 limit=number(load.limit),
-                unit=word(load.unit),
                 factor=number(load.break_factor),
                 at_horizon=number(load.grown),
-                months=number(load.months),
-                saved_per_s=number(load.saved_per_s),
-                shares=[
-                    AnalysisLoadShare(
-                        name=s.name, per_s=number(s.per_s), at_least=s.at_least, growth_declared=s.declared
-                    )
-                    for s in load.shares
-                ],
+                shares=[part_of(AnalysisLoadShare, share, growth_declared=share.declared) for share in load.shares],
             )
             for load in loads
         ],
@@ -93,13 +86,11 @@ def arranged_json(arranged: Arranged, limits: Limits, shown: Shown) -> AnalysisA
     """The arrangement of one table's kinds, its rivals, and what contradicts what."""
 
     def arrangement(each: Arrangement) -> AnalysisArrangement:
-        return AnalysisArrangement(
-            kept=list(each.kept),
+        return part_of(
+            AnalysisArrangement,
+            each,
             shared=[AnalysisShared(partition_key=text, kinds=list(kinds)) for text, kinds in each.shared],
             schemes=[replace(keys_document(estimate.scheme), kind=kind) for kind, estimate in each.schemes],
-            requests_per_s=number(each.requests_per_s),
-            requests_per_s_peak=number(each.requests_per_s_peak),
-            entities_per_s=number(each.entities_per_s),
             hottest_partition_per_s=number(each.hottest_per_s),
             violations=[replace(violation_json(v, shown), kind=kind or None) for kind, v in each.violations],
         )
@@ -129,14 +120,10 @@ def _constraint(constraint: Constraint, limits: Limits) -> AnalysisConstraint:
 
 
 def _bond(bond: Bond, arranged: Arranged) -> AnalysisArrangedTransaction:
-    why = None
-    if bond.missing:
-        why = "; ".join(bond.missing)
-    return AnalysisArrangedTransaction(
-        name=bond.name,
-        required=bond.required,
-        kinds=list(bond.kinds),
+    return part_of(
+        AnalysisArrangedTransaction,
+        bond,
         writes=[m.name for m in bond.members],
         kept=bond.name in arranged.chosen.kept,
-        impossible_because=why,
+        impossible_because="; ".join(bond.missing) or None,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pkadvisor.design.evidence.given import Ground
 from pkadvisor.documents.analysis_inputs import AnalysisGround
-from pkadvisor.documents.part import number, word
+from pkadvisor.documents.part import number, part_of
 from pkadvisor.report.documents.values import Shown
 
 
@@ -17,11 +17,10 @@ def grounds_json(grounds: Iterable[Ground], shown: Shown) -> list[AnalysisGround
 
 def _ground_json(ground: Ground, shown: Shown) -> AnalysisGround:
     """One thing that the verdict rests on."""
-    return AnalysisGround(
-        name=word(ground.name),
-        title=ground.title,
+    return part_of(
+        AnalysisGround,
+        ground,
         sentence=shown.message(ground.sentence),
-        carries=ground.carries,
         next=ground.next or None,
         load_share=number(ground.rests),
         measured=number(ground.measured),

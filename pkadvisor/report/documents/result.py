@@ -54,7 +54,7 @@ from pkadvisor.documents.analysis_inputs import (
     AnalysisWindowByRate,
 )
 from pkadvisor.documents.analysis_table import AnalysisConfidence, AnalysisSearch, AnalysisTable
-from pkadvisor.documents.part import Tool, number, word
+from pkadvisor.documents.part import Tool, number, part_of, word
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.digests import FileDigest
 from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
@@ -121,17 +121,14 @@ def build_result(
             logs=[]
             if traffic is None
             else [AnalysisInputLog(name=PurePath(n).name, format=f) for n, f in traffic.files],
-            files=[AnalysisFile(role=word(f.role), name=f.name, bytes=f.bytes, xxh3=f.xxh3) for f in files],
+            files=[part_of(AnalysisFile, file) for file in files],
         ),
         settings=settings,
         log=None if traffic is None else _log(traffic, judged, limits),
         tables=tables,
         arrangements=[arranged_json(a, limits, shown) for a in arranged],
         account=account_json(account, shown),
-        limits=AnalysisLimit(
-            store=limits.store,
-            values=figures(limits.entries, AnalysisValue),
-        ),
+        limits=AnalysisLimit(store=limits.store, values=figures(limits.entries, AnalysisValue)),
     )
 
 
@@ -150,8 +147,9 @@ def _outcome(tables: Sequence[AnalysisTable], arranged: Sequence[Arranged], acco
 def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> AnalysisLog:
     clock = traffic.clock
     with_design = {j.section.table.lower() for j in judged if j.section.declared is not None}
-    return AnalysisLog(
-        lines=traffic.lines,
+    return part_of(
+        AnalysisLog,
+        traffic,
         requests_attempted=traffic.attempts,
         first=time_text(clock.first_us),
         last=time_text(clock.last_us),
@@ -159,11 +157,6 @@ def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> Analysis
         clock_resolution_us=clock.resolution_us,
         missing_hours=clock.missing_hours,
         empty_minutes=clock.empty_minutes,
-        duplicates=traffic.duplicates,
-        throttled=traffic.throttled,
-        retries=traffic.retries,
-        pages=traffic.pages,
-        basis=word(traffic.basis),
         skipped=[AnalysisSkipped(reason=r, lines=n) for r, n, _ in traffic.skipped],
         account=AnalysisLogAccount(
             mean_per_s=number(traffic.mean_per_s),
@@ -273,7 +266,7 @@ def _advised(
         ),
         flip=turning_of(judged),
         examined=advice.examined,
-        search=AnalysisSearch(structures=looked.structures, nodes=looked.nodes, gap=number(looked.gap)),
+        search=part_of(AnalysisSearch, looked),
         gives_up=gives_up(best, judged),
         try_next=list(try_next(best, bench, shown.key)) or UNSET,
     )
@@ -284,20 +277,15 @@ def _confidence(confidence: Confidence | None, *, carries: bool, whole: bool) ->
     rows are the whole table, or of how many entities they are a sample."""
     if confidence is None:
         return None
-    return AnalysisConfidence(
-        share=number(confidence.share),
-        basis=word(confidence.basis),
-        rival=confidence.rival,
-        deciding_goal=confidence.deciding_goal,
+    return part_of(
+        AnalysisConfidence,
+        confidence,
         sure=confidence.share is not None
         and confidence.share >= SURE
         and confidence.assumed < LOAD_DECIDES
         and not confidence.doubted
         and carries
         and whole,
-        rows_needed=confidence.rows_needed,
-        rows_of=word(confidence.rows_of),
-        note=confidence.note,
         assumed_share=number(confidence.assumed),
     )
 
@@ -320,12 +308,11 @@ def _data(judged: Judged, shown: Shown) -> AnalysisData | None:
         mean_property_bytes=number(judged.bench.property_bytes) if judged.bench else None,
         notes=[shown.message(n) for n in data.notes],
         properties=[
-            AnalysisProperty(
-                name=p.column.name,
+            part_of(
+                AnalysisProperty,
+                p.column,
                 type=word(p.column.edm),
                 types=[AnalysisType(type=word(e), values=n) for e, n in p.column.types] if p.column.mixed else [],
-                present=p.column.present,
-                missing=p.column.missing,
                 distinct=number(min(round(p.distinct.estimate()), p.column.present)),
                 distinct_basis=word(Basis.SKETCHED if p.distinct.relative_error else Basis.COUNTED),
                 distinct_relative_error=number(p.distinct.relative_error),
@@ -338,13 +325,12 @@ def _data(judged: Judged, shown: Shown) -> AnalysisData | None:
 def _counted(judged: Judged) -> list[AnalysisFullCount]:
     """What the best keys make of every row, where schemes were tried on a sample."""
     return [
-        AnalysisFullCount(
+        part_of(
+            AnalysisFullCount,
+            facts,
             partition_key=format_template(key.partition),
             row_key=format_template(key.row),
-            rows=facts.rows,
-            partitions=facts.partitions,
             largest_partition=facts.largest,
-            top_share=number(facts.top_share),
             shared_keys=facts.surplus,
             basis=word(Basis.COUNTED),
         )
@@ -363,19 +349,16 @@ def _window_by_rate(demand: Demand | None) -> AnalysisWindowByRate | None:
 def _workload(judged: Judged) -> list[AnalysisQueryClass]:
     by_name = {d.query.name: d for d in judged.bench.demands} if judged.bench else {}
     return [
-        AnalysisQueryClass(
-            name=query.name,
-            operation=word(query.operation),
+        part_of(
+            AnalysisQueryClass,
+            query,
             filter=None if query.filter is None else format_filter(query.filter, parameters=True),
             order_by=[f"{o.property} desc" if o.descending else o.property for o in query.order_by],
-            top=query.top,
             rate_per_s=number(query.rate.mean_per_s),
             peak_per_s=number(query.rate.peak_per_s),
             rate_basis=word(query.rate.basis),
             parameters=word(query.draw.by),
             parameters_basis=word(by_name[query.name].draw_basis) if query.name in by_name else word(Basis.UNKNOWN),
-            latency_goal_ms_p99=number(query.latency_goal_ms_p99),
-            analytic=query.analytic,
             window_by_rate=_window_by_rate(by_name.get(query.name)),
             access_now=word(_access_now(query, judged)),
         )

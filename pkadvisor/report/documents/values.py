@@ -16,7 +16,7 @@ from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Remark, Violation
 from pkadvisor.documents.analysis_scheme import AnalysisViolation
 from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisKeyIndexRow, AnalysisKeys
-from pkadvisor.documents.part import number, word
+from pkadvisor.documents.part import number, part_of, word
 from pkadvisor.limits import Limit
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
 
@@ -67,12 +67,12 @@ def figures(limits: Iterable[Limit], kind: type[Figure]) -> list[Figure]:
 
 def violation_json(violation: Violation, shown: Shown) -> AnalysisViolation:
     """A hard constraint that is broken."""
-    return AnalysisViolation(
-        code=violation.code,
+    return part_of(
+        AnalysisViolation,
+        violation,
         message=shown.told(violation),
         measured=number(violation.measured),
         limit=number(violation.limit),
-        unit=violation.unit,
         assumed_growth=violation.assumed,
     )
 
