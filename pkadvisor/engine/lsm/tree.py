@@ -214,11 +214,6 @@ class Tree:
         """The table that takes changes, and the frozen ones that are not written yet."""
         return (self._active, *self._frozen)
 
-    @property
-    def frozen_bytes(self) -> int:
-        """Bytes that frozen tables need until their checkpoints are installed."""
-        return sum(table.memory_bytes for table in self._frozen)
-
     def freeze(self) -> bool:
         """Sets the memory table aside for a checkpoint and begins a new one; whether anything waits to be written.
 

@@ -320,23 +320,6 @@ def ignores(document: ReviewDocument, reason: str) -> list[tuple[str, bytes, int
     return out
 
 
-def review_text(
-    text: str,
-    rules: Sequence[Rule],
-    limits: Limits,
-    *,
-    name: str,
-    data: Sequence[str] = (),
-    before: str = "",
-    budgets: tuple[Budget, ...] = (),
-) -> DesignReview:
-    """One design given as text under the name of a file, against ``before`` where that is given."""
-    view = open_design(name, text, limits, data=data, budgets=budgets)
-    if before:
-        view.compare_with(open_design(name, before, limits, data=data))
-    return DesignReview(name, view, evaluate(rules, view, compared=bool(before)))
-
-
 def fix_text(
     path: str,
     text: str,

@@ -96,9 +96,9 @@ class TreeMachine(RuleBasedStateMachine):
 
     @rule()
     def freeze(self) -> None:
-        before = self.tree.frozen_bytes
+        before = len(self.tree.memory_tables)
         self.tree.freeze()
-        if self.tree.frozen_bytes > before:
+        if len(self.tree.memory_tables) > before:
             self.frozen.append(len(self.log) - sum(self.frozen))
 
     @rule(meanwhile=st.none() | CHANGES)
