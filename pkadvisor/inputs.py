@@ -15,7 +15,7 @@ from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
-    from pkadvisor.design.draft.assign import Drafted
+    from pkadvisor.design.draft.facts import Drafted
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.data.digests import FileDigest
@@ -103,7 +103,7 @@ def evidence_of(request: AnalyzeRequest, progress: Progress, *, draft: bool = Tr
 
 def _key_datasets(declaration: Declaration, traffic: Traffic) -> list[Dataset]:
     """The logged keys of tables that have key parts and no other property, as their data."""
-    from pkadvisor.design.draft.assign import key_dataset
+    from pkadvisor.design.draft.facts import key_dataset
     from pkadvisor.design.draft.tables import logged_keys
 
     out = []
@@ -120,7 +120,7 @@ def draft_of(
     request: AnalyzeRequest, progress: Progress
 ) -> tuple[Drafted, list[tuple[DataProfile, Dataset]], Traffic | None]:
     """The tables of data and logs of which no design speaks, and what was read."""
-    from pkadvisor.design.draft.assign import drafted
+    from pkadvisor.design.draft.facts import drafted
     from pkadvisor.design.draft.workload import quoted_properties
 
     traffic = traffic_of(request, progress)

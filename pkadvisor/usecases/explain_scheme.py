@@ -16,7 +16,7 @@ from pkadvisor.design.choice.goals import better, loss
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.choice.several_kinds.kinds import Arranged
 from pkadvisor.design.cost.budgets import parse_budgets
-from pkadvisor.design.evidence.verdict import ranking_says
+from pkadvisor.design.evidence.given import ranking_says
 from pkadvisor.design.keys.candidate_file import parse_candidate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import CostEstimate

@@ -15,7 +15,7 @@ from pkadvisor.usecases.pipelines import Ci, Install, pipeline, pre_commit_text
 from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
-    from pkadvisor.design.draft.assign import Drafted
+    from pkadvisor.design.draft.facts import Drafted
     from pkadvisor.design.draft.text import Answers
     from pkadvisor.progress import Progress
 

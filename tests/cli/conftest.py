@@ -170,7 +170,7 @@ def samples_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def samples_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What ``explain``, ``score`` and ``compare`` read of bundled samples is read once for equal requests of a process,
     and what ``explain`` judges is judged once."""
-    from pkadvisor.usecases import compare, explain, explain_key, explain_scheme, score
+    from pkadvisor.usecases import compare, explain, explain_scheme, score
 
     read_sections, judged_among = explain.read_sections, explain.judged_among
     samples = str(resource("samples"))
@@ -193,7 +193,7 @@ def samples_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
             _JUDGED[entry] = judged_among(section, sections, *more, **choices)
         return _JUDGED[entry]
 
-    for module in (explain, explain_key, explain_scheme, score, compare):
+    for module in (explain, explain_scheme, score, compare):
         monkeypatch.setattr(module, "read_sections", read)
     for module in (explain, explain_scheme):
         monkeypatch.setattr(module, "judged_among", judged)

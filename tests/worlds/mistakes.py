@@ -278,7 +278,7 @@ def sets_of_any_size(patch: pytest.MonkeyPatch) -> None:
     """A group transaction takes a set of the mean size, whatever the sizes are."""
 
     def by_mean(_: Any) -> Any:
-        from pkadvisor.design.rows.sets.group_sets import set_counts
+        from pkadvisor.design.rows.sets.pairs import set_counts
 
         return lambda declared, population, most: 1 / min(most, set_counts(declared, population).mean())
 

@@ -10,10 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.asked_texts import text_notes, weighable, with_values_asked
-from pkadvisor.design.choice.bench_of_section import bench_for, names_of_others
+from pkadvisor.design.choice.bench_of_section import bench_for, check_classes, names_of_others, of_known_properties
 from pkadvisor.design.choice.candidates import KEYS_OF_A_PATTERN
 from pkadvisor.design.choice.certainty.confidence import with_confidence
-from pkadvisor.design.choice.checked_classes import check_classes, of_known_properties
 from pkadvisor.design.choice.conflicts import conflicts_among
 from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.prepared import scans_of_other_kinds, unexplained_keys, with_shared_keys

@@ -24,7 +24,7 @@ from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.caller import rows_written
 from pkadvisor.design.plan.plan import Walks, plan
-from pkadvisor.design.plan.walk_back import note_of, walk_back
+from pkadvisor.design.plan.stop_early import note_of, walk_back
 from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
@@ -32,8 +32,8 @@ from pkadvisor.design.rows.demand import Demand, free_atoms, returned_among
 from pkadvisor.design.rows.logged.twins import rate_is_logged
 from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.sets.group_sets import requests_each_row
-from pkadvisor.documents.notes import MOVES
+from pkadvisor.design.rows.sets.pairs import requests_each_row
+from pkadvisor.documents.part import MOVES
 from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.table.accounting import group_most

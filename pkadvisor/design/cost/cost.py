@@ -37,8 +37,7 @@ from pkadvisor.design.rows.fronts import Fronts, write_fronts
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
-from pkadvisor.design.rows.sets.group_sets import group_sizes, requests_each
-from pkadvisor.design.rows.sets.pairs import guarantee
+from pkadvisor.design.rows.sets.pairs import group_sizes, guarantee, requests_each
 from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.values import dataclass

@@ -15,10 +15,9 @@ from pkadvisor.design.keys.transforms import Atom, Context, Part
 from pkadvisor.design.load.contention import contention
 from pkadvisor.design.load.estimates import Bench, Break, Remark, Violation
 from pkadvisor.design.load.widths import grows_in_keys, lifetime_s
-from pkadvisor.design.rows.arrivals import arrivals
+from pkadvisor.design.rows.arrivals import arrivals, tells_arrival
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import RISES_MIN, inserted_per_s
-from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import np

@@ -8,9 +8,9 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part, part_properties
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.row_sizes import row_bytes
+from pkadvisor.design.rows.arrivals import follows_arrival
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
-from pkadvisor.design.rows.instants import follows_arrival
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import guarantee
 from pkadvisor.lazy import Floats, np

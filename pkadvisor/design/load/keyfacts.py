@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
 from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, key_expression
-from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.template import over_tokens, separators, types_shown
 from pkadvisor.design.keys.transforms import (
     FORBIDDEN,
     Context,

@@ -15,7 +15,6 @@ from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, part_properties
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
-from pkadvisor.design.rows.logged.changed import changed_by
 from pkadvisor.design.rows.logged.choices import (
     choice_filter,
     choices_in,
@@ -28,6 +27,7 @@ from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, rang
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
 from pkadvisor.design.rows.logged.twins import (
     SAME_RATE,
+    changed_by,
     known_besides,
     rate_of_both,
     same_class,
@@ -37,7 +37,7 @@ from pkadvisor.design.rows.logged.twins import (
     with_known,
 )
 from pkadvisor.design.rows.logged.unusual_minutes import with_unusual_minutes
-from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
+from pkadvisor.design.rows.sets.pairs import logged_transactions
 from pkadvisor.design.rows.values import polars_type
 from pkadvisor.lazy import pl
 from pkadvisor.numbers import percent

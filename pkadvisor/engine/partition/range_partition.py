@@ -23,8 +23,7 @@ from pkadvisor.engine.partition.metadata import MetadataStream, RangeRoot, read_
 from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.partition.range_rows import SERVING, RangeRows
 from pkadvisor.engine.partition.statistics import Statistics, of_tree
-from pkadvisor.engine.stream.access import Location, Streams
-from pkadvisor.engine.stream.errors import StreamExists, StreamMissing
+from pkadvisor.engine.stream.access import Location, StreamExists, StreamMissing, Streams
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.worlds.world import EngineError, World
 

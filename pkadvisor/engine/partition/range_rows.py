@@ -22,8 +22,7 @@ from pkadvisor.engine.partition.commit_log import CommitLog
 from pkadvisor.engine.partition.metadata import KeyLatches, MetadataStream
 from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
 from pkadvisor.engine.rows import Cursor, Decide, Row
-from pkadvisor.engine.stream.access import Location, Streams
-from pkadvisor.engine.stream.errors import Fenced, StreamMissing
+from pkadvisor.engine.stream.access import Fenced, Location, StreamMissing, Streams
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import EngineError, World
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.access import MultiModify
+from pkadvisor.engine.stream.access import Fenced, LimitReached, MultiModify, NotThere, StreamExists, StreamMissing
 from pkadvisor.engine.stream.directory import (
     AddExtent,
     AddSources,
@@ -37,9 +37,8 @@ from pkadvisor.engine.stream.directory import (
     SealExtent,
     StreamInfo,
 )
-from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
-from pkadvisor.engine.stream.nodes.state_log import StateLog
-from pkadvisor.engine.worlds.locks import Lock, Locks
+from pkadvisor.engine.stream.nodes.record_file import StateLog
+from pkadvisor.engine.worlds.tasks import Lock, Locks
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, FormatError, Unreachable, World
 
 

@@ -1,6 +1,6 @@
 """The tables of an account as a front end sees them: find, create, delete, clear what was deleted.
 
-The truth stands in the schema rows (``table_schema``). A front end that is the only one of its account may remember
+The truth stands in the schema rows (``table_requests``). A front end that is the only one of its account may remember
 which tables it saw alive; it forgets a name for good when it does not know what came of a creation or deletion.
 """
 

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 from pkadvisor.lazy import Bools, Ints, np, pl
 from pkadvisor.observe.logs.busy_spans import MINUTES, SECONDS, BusySpans
 from pkadvisor.observe.logs.frame import Op, Route, Routes
-from pkadvisor.observe.logs.seen_window import SeenWindow
 from pkadvisor.observe.logs.traffic import LogWindow
 from pkadvisor.observe.logs.traffic_groups import GroupFold
 from pkadvisor.observe.logs.traffic_parts import (
@@ -20,7 +19,7 @@ from pkadvisor.observe.logs.traffic_parts import (
     table_line,
     text_hashes,
 )
-from pkadvisor.observe.logs.traffic_retries import Repeats
+from pkadvisor.observe.logs.traffic_retries import Repeats, SeenWindow
 from pkadvisor.splitmix import mixed_words
 from pkadvisor.values import dataclass
 

@@ -23,8 +23,8 @@ from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.choice.several_kinds.account import AccountLoad
 from pkadvisor.design.choice.several_kinds.kinds import Arranged
 from pkadvisor.design.choice.try_next import try_next
+from pkadvisor.design.evidence.given import NOT_ENOUGH, ranking_says, verdict_of, weakest
 from pkadvisor.design.evidence.grounds import grounds_of
-from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.key_terms import NOTHING_KNOWN, KeysThemselves
 from pkadvisor.design.keys.scheme import Key, KeyScheme
@@ -62,9 +62,8 @@ from pkadvisor.observe.profile.profile_file import ProfileDocument
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.report.documents.arrangements import account_json, arranged_json, conflict_json
 from pkadvisor.report.documents.evidence import with_evidence
-from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import full_scheme, scheme_document
-from pkadvisor.report.documents.values import Shown, figures, time_text, turning_of
+from pkadvisor.report.documents.values import Shown, figures, grounds_json, time_text, turning_of
 from pkadvisor.report.words import gives_up, sampling_of, unknowns
 from pkadvisor.table.odata import format_filter
 

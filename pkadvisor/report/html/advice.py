@@ -14,7 +14,7 @@ from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.summary.goals import lost
+from pkadvisor.report.summary.figures import lost
 
 PARTS_MOST = 10
 

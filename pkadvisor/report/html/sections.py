@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from pkadvisor.report.documents.stored import COMPARISON, RESULT, REVIEW, SCORE, STRESS
 from pkadvisor.report.html import (
-    access,
     advice,
     comparison_sections,
     findings,
@@ -22,7 +21,6 @@ from pkadvisor.report.html import (
     review_changes,
     review_sections,
     score_sections,
-    spread,
     stress_method,
     stress_pictures,
     stress_proof,
@@ -58,7 +56,7 @@ SECTIONS: tuple[PageSection, ...] = (
         RESULT, "overview", "Verdicts", "advice/overview.html", first_screen.overview, each_table=False, after=False
     ),
     PageSection(RESULT, "verdict", "Verdict", "advice/verdict.html", first_screen.verdict),
-    PageSection(RESULT, "access", "Access patterns", "advice/access.html", access.access),
+    PageSection(RESULT, "access", "Access patterns", "advice/queries.html", queries.access),
     PageSection(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
     *(
         PageSection(RESULT, name, heading, f"advice/{name}.html", context, each_table, evidence=True)
@@ -66,11 +64,11 @@ SECTIONS: tuple[PageSection, ...] = (
             ("scheme", "The keys", method.scheme, True),
             ("candidates", "Candidates", advice.candidates, True),
             ("queries", "Queries and writes", queries.queries, True),
-            ("skew", "How the load is spread", spread.skew, True),
+            ("skew", "How the load is spread", outlook.skew, True),
             ("forecast", "Growth", outlook.forecast, True),
             ("breaks", "When it breaks", findings.breaks, True),
             ("sensitivity", "What changes the answer", outlook.sensitivity, True),
-            ("cost", "Cost", spread.cost, True),
+            ("cost", "Cost", outlook.cost, True),
             ("findings", "Findings", findings.findings, True),
             ("method", "Method", method.method, True),
             ("together", "Kinds together", method.together, False),

@@ -13,8 +13,7 @@ from pkadvisor.review.facts.base import QUERY_NAMES, Fact, KnownValue, sure
 from pkadvisor.review.facts.ranges import unsure_requests_per_s
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import declared_total, entities_of
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
+from pkadvisor.review.views.subjects import KeyPart, Scope, Subject, subjects_of_design
 from pkadvisor.review.views.views import TableView
 
 SECONDS_PER_DAY = 86_400

@@ -19,10 +19,9 @@ from pkadvisor.review.facts.queries import RARE_PER_S
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import partitions_most
-from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.names import counter_of, numbered, stands_for_entity, unique
 from pkadvisor.review.views.order import row_if_sorted
-from pkadvisor.review.views.subjects import KeyString, Scope, Subject
+from pkadvisor.review.views.subjects import KeyString, Scope, Subject, subjects_of_design
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import And, Operator, Or, Parameter, comparisons, conjuncts
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.transforms import Context, EdmType, Part, part_properties
 from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, rows_overwritten
+from pkadvisor.design.rows.arrivals import Instant, group_sizes, regular_among
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.instants import Instant, group_sizes, regular_among
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key, isolating_lead, variable
 from pkadvisor.design.keys.transforms import FORBIDDEN, Context, EdmType, Part
-from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution, taken
+from pkadvisor.design.rows.arrivals import SLOT_S, Instant, resolution, taken
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s

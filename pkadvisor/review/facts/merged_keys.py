@@ -9,7 +9,7 @@ from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss, merged
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import EdmType, Part
-from pkadvisor.design.rows.instants import SLOT_S
+from pkadvisor.design.rows.arrivals import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import Fact, sure

@@ -39,11 +39,10 @@ from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import names, order, served
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.findings import often_text
 from pkadvisor.review.views.key_loads import follows_clock, partitions_most
-from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.partition_reads import mean_scanned
-from pkadvisor.review.views.subjects import Scope, Subject
-from pkadvisor.review.views.wording import often_text
+from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.table.odata import properties
 
 

@@ -12,7 +12,7 @@ from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.facts.base import KnownValue, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
-from pkadvisor.review.views import periods as periods_asked
+from pkadvisor.review.views import reads
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.partition_reads import found_most, in_window, mean_scanned
 from pkadvisor.review.views.subjects import Subject
@@ -102,7 +102,7 @@ def fan_out_buckets(subject: Subject) -> bool | None:
 def periods(subject: Subject) -> float | None:
     """The periods that it runs over: no more of them than entities where one range over partitions finds them."""
     view, query = subject.view, subject.item
-    count = periods_asked.periods_of(view, query)
+    count = reads.periods_of(view, query)
     if count is None:
         return None
     by_range = any(p.access is Access.PARTITION_RANGE_SCAN for p in view.plans_of(query))
@@ -117,7 +117,7 @@ def periods_spread(subject: Subject) -> float | None:
 
 
 def period_requests(subject: Subject) -> float | None:
-    return periods_asked.requests_for_periods(subject.view, subject.item)
+    return reads.requests_for_periods(subject.view, subject.item)
 
 
 def of_whole_periods(subject: Subject) -> bool:

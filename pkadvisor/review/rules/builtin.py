@@ -11,7 +11,7 @@ from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.review.rules.evaluate import Evaluation
 from pkadvisor.review.rules.rule import Rule
 from pkadvisor.review.views.findings import FilePlace, Finding, Severity
-from pkadvisor.review.views.listing import keys_path
+from pkadvisor.review.views.subjects import keys_path
 from pkadvisor.review.views.views import DesignView, TableView
 from pkadvisor.table.edm import EdmType
 

@@ -19,11 +19,9 @@ from pkadvisor.review.facts import FactBook
 from pkadvisor.review.facts.base import QUERY_NAMES
 from pkadvisor.review.rules.rule import Need, Rule, RuleLevel, placeholders
 from pkadvisor.review.views.expressions import Expression, ExpressionError, Value
-from pkadvisor.review.views.findings import Finding, Severity, ShownFact
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import Scope, Subject, hole_of
+from pkadvisor.review.views.findings import Finding, Severity, ShownFact, agreed
+from pkadvisor.review.views.subjects import Scope, Subject, hole_of, subjects_of_design
 from pkadvisor.review.views.views import DesignView, TableView
-from pkadvisor.review.views.wording import agreed
 from pkadvisor.values import dataclass
 
 IN_THE_SAMPLE = " (unique among {})"

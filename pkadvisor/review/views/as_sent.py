@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Conditions, conditions
 from pkadvisor.design.keys.key_terms import KeysThemselves
@@ -18,6 +19,10 @@ from pkadvisor.design.plan.plan import plan
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import And, Comparison, Operator, Or, Parameter, conjuncts, properties
+
+if TYPE_CHECKING:
+    pass
+
 
 SYSTEM_TYPES = {"PartitionKey": EdmType.STRING, "RowKey": EdmType.STRING, "Timestamp": EdmType.DATETIME}
 """The properties that every entity has."""

@@ -18,11 +18,11 @@ from pkadvisor.files import ordinary
 from pkadvisor.limits import Limits, load_limits
 from pkadvisor.observe.design_file.declaration_yaml import decoded
 from pkadvisor.progress import Progress
-from pkadvisor.review.gate.annotate import annotated
 from pkadvisor.review.gate.baseline import FILE as BASELINE_FILE
 from pkadvisor.review.gate.baseline import FILE_BYTES_MAX as BASELINE_BYTES_MAX
 from pkadvisor.review.gate.baseline import Baseline, applied, dump_baseline, pruned, read_baseline, written
 from pkadvisor.review.gate.changes import compared, with_statuses
+from pkadvisor.review.gate.fixes import annotated
 from pkadvisor.review.gate.gate import Gate
 from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.gate.suppressions import (

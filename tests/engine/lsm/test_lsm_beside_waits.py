@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.engine.lsm.combine import CombineTask
+from pkadvisor.engine.lsm.checkpoint_writer import CombineTask
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.access import Location
-from pkadvisor.engine.stream.errors import Fenced, NotThere
+from pkadvisor.engine.stream.access import Fenced, Location, NotThere
 from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.fakes import MemoryStreams
 from tests.engine.lsm.straight import run

@@ -18,7 +18,7 @@ from pkadvisor.engine.partition.range_errors import (
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.range_rows import READ_ONLY, STOPPED
 from pkadvisor.engine.rows import Row
-from pkadvisor.engine.stream.errors import Fenced, LimitReached
+from pkadvisor.engine.stream.access import Fenced, LimitReached
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, FormatError
 from tests.engine.fakes import MemoryStreams

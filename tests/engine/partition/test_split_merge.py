@@ -10,7 +10,7 @@ from pkadvisor.engine.partition.range_errors import RangeMissing, RangeStopped
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.range_rows import SERVING
 from pkadvisor.engine.partition.split_merge import merge, split
-from pkadvisor.engine.stream.errors import LimitReached
+from pkadvisor.engine.stream.access import LimitReached
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.worlds.world import Unreachable
 from tests.engine.partition.harness import NODE, Land, key, rows_of

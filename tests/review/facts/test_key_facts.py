@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from pkadvisor.design.keys.scheme import encode
 from pkadvisor.limits import default_limits
 from pkadvisor.review.facts import FactBook
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import Scope, Subject
+from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.table.edm import EdmType
 from pkadvisor.usecases.review.opening import open_design

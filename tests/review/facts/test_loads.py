@@ -19,8 +19,7 @@ from pkadvisor.review.rules.evaluate import number_text
 from pkadvisor.review.rules.rule import load_rules
 from pkadvisor.review.views.findings import Finding, Severity
 from pkadvisor.review.views.key_loads import together
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import Scope
+from pkadvisor.review.views.subjects import Scope, subjects_of_design
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review import review
 from pkadvisor.usecases.review.opening import open_design

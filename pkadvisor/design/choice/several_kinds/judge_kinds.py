@@ -24,7 +24,7 @@ from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
 from pkadvisor.design.load.shared_keys import Entities, shared_key
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import half_rules
-from pkadvisor.documents.notes import TOO_MANY
+from pkadvisor.documents.part import TOO_MANY
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress

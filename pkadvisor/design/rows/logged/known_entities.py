@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from pkadvisor.design.keys.key_columns import tellers
+from pkadvisor.design.keys.keyreader import tellers
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.rows.key_ranges import HIGH, LOW

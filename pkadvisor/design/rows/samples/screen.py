@@ -18,7 +18,7 @@ from pkadvisor.design.keys.transforms.hashes import bucket_numbers
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.values import period_index
 from pkadvisor.lazy import U64, np, pl
-from pkadvisor.observe.data.hashing import mixed, presence, value_hashes
+from pkadvisor.observe.data.sketches import mixed, presence, value_hashes
 from pkadvisor.splitmix import GAMMA
 from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass

@@ -13,7 +13,7 @@ from pkadvisor.design.keys.transforms import (
     Part,
 )
 from pkadvisor.design.load.widths import named_like_identifier
-from pkadvisor.design.rows.instants import SLOT_S
+from pkadvisor.design.rows.arrivals import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entities_per_s
 from pkadvisor.review.views import names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from pkadvisor.design.keys.hidden_values import shown_by
+from pkadvisor.design.keys.template import shown_by
 from pkadvisor.design.rows.counters import DIGITS_MAX
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
