@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from pkadvisor.lazy import Bools, Ints, np, pl
+from pkadvisor.observe.logs import traffic_parts
 from pkadvisor.observe.logs.busy_spans import MINUTES, SECONDS, BusySpans
 from pkadvisor.observe.logs.frame import Op, Route, Routes
 from pkadvisor.observe.logs.traffic import LogWindow
 from pkadvisor.observe.logs.traffic_groups import GroupFold
-from pkadvisor.observe.logs.traffic_parts import (
-    ACCOUNT_LINE,
-    BottomK,
-    HeavyHitters,
-    Seconds,
-    class_line,
-    refused_line,
-    table_line,
-    text_hashes,
-)
 from pkadvisor.observe.logs.traffic_retries import Repeats, SeenWindow
 from pkadvisor.splitmix import mixed_words
 from pkadvisor.values import dataclass
@@ -137,9 +128,9 @@ class TrafficCounts:
         self._route_rows: list[tuple[int, int, int, bool, bool, bool, bool]] = []
         self._seen = SeenWindow(WINDOW_HASHES_MAX)
         self._repeats = Repeats(WINDOW_HASHES_MAX // 4)
-        self._samples = BottomK(SAMPLE_PER_CLASS, SAMPLE_PER_TABLE)
-        self._heavy = HeavyHitters(HEAVY_KEYS_MAX)
-        self._seconds = Seconds(SECONDS_ROWS_MAX)
+        self._samples = traffic_parts.BottomK(SAMPLE_PER_CLASS, SAMPLE_PER_TABLE)
+        self._heavy = traffic_parts.HeavyHitters(HEAVY_KEYS_MAX)
+        self._seconds = traffic_parts.Seconds(SECONDS_ROWS_MAX)
         self._busy = (BusySpans(SECONDS), BusySpans(MINUTES))
         self._groups = GroupFold()
         self._resolution = 0
@@ -243,7 +234,7 @@ class TrafficCounts:
     def _identities(self, frame: pl.DataFrame) -> tuple[Any, Any]:
         """Hashes of request ids, and of records: request id and operation number."""
         texts = frame["request_id"]
-        requests = text_hashes(texts)
+        requests = traffic_parts.text_hashes(texts)
         nameless = (texts.is_null() | (texts == "")).to_numpy()
         if nameless.any():
             requests[nameless] = mixed_words(
@@ -291,11 +282,11 @@ class TrafficCounts:
         second = at // 1_000_000
         one = single | lead
         parts = [
-            (np.full(len(second), ACCOUNT_LINE, dtype=np.int64), one & timed),
-            (table_line(table), one & demand),
-            (class_line(code), demand),
-            (class_line(batch), lead & demand),
-            (refused_line(table), one & demand & refused),
+            (np.full(len(second), traffic_parts.ACCOUNT_LINE, dtype=np.int64), one & timed),
+            (traffic_parts.table_line(table), one & demand),
+            (traffic_parts.class_line(code), demand),
+            (traffic_parts.class_line(batch), lead & demand),
+            (traffic_parts.refused_line(table), one & demand & refused),
         ]
         lines = np.concatenate([line[rows] for line, rows in parts])
         self._seconds.add(lines, np.concatenate([second[rows] for _, rows in parts]))

@@ -34,25 +34,8 @@ from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, Confidence
 from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.strange_values import strange_requests
+from pkadvisor.documents import analysis_inputs
 from pkadvisor.documents.analysis import AnalysisDocument, AnalysisLimit, AnalysisSetting, AnalysisValue, Outcome
-from pkadvisor.documents.analysis_inputs import (
-    AnalysisData,
-    AnalysisFile,
-    AnalysisFullCount,
-    AnalysisHeat,
-    AnalysisHeatInLog,
-    AnalysisInput,
-    AnalysisInputLog,
-    AnalysisLog,
-    AnalysisLogAccount,
-    AnalysisLogTable,
-    AnalysisProperty,
-    AnalysisQueryClass,
-    AnalysisSkipped,
-    AnalysisTop,
-    AnalysisType,
-    AnalysisWindowByRate,
-)
 from pkadvisor.documents.analysis_table import AnalysisConfidence, AnalysisSearch, AnalysisTable
 from pkadvisor.documents.part import Tool, number, part_of, word
 from pkadvisor.limits import Limits
@@ -114,13 +97,13 @@ def build_result(
         tool=Tool(name="pkadvisor", version=__version__),
         outcome=_outcome(tables, arranged, account),
         redacted=redact,
-        inputs=AnalysisInput(
+        inputs=analysis_inputs.AnalysisInput(
             design=design,
             profiles=[name for name, _ in documents],
             logs=[]
             if traffic is None
-            else [AnalysisInputLog(name=PurePath(n).name, format=f) for n, f in traffic.files],
-            files=[part_of(AnalysisFile, file) for file in files],
+            else [analysis_inputs.AnalysisInputLog(name=PurePath(n).name, format=f) for n, f in traffic.files],
+            files=[part_of(analysis_inputs.AnalysisFile, file) for file in files],
         ),
         settings=settings,
         log=None if traffic is None else _log(traffic, judged, limits),
@@ -143,11 +126,11 @@ def _outcome(tables: Sequence[AnalysisTable], arranged: Sequence[Arranged], acco
 # -- the log -----------------------------------------------------------------------------------------------------------
 
 
-def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> AnalysisLog:
+def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> analysis_inputs.AnalysisLog:
     clock = traffic.clock
     with_design = {j.section.table.lower() for j in judged if j.section.declared is not None}
     return part_of(
-        AnalysisLog,
+        analysis_inputs.AnalysisLog,
         traffic,
         requests_attempted=traffic.attempts,
         first=time_text(clock.first_us),
@@ -156,8 +139,8 @@ def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> Analysis
         clock_resolution_us=clock.resolution_us,
         missing_hours=clock.missing_hours,
         empty_minutes=clock.empty_minutes,
-        skipped=[AnalysisSkipped(reason=r, lines=n) for r, n, _ in traffic.skipped],
-        account=AnalysisLogAccount(
+        skipped=[analysis_inputs.AnalysisSkipped(reason=r, lines=n) for r, n, _ in traffic.skipped],
+        account=analysis_inputs.AnalysisLogAccount(
             mean_per_s=number(traffic.mean_per_s),
             peak_per_s=traffic.peak_per_s,
             peak_minute_per_s=number(traffic.peak_per_minute / 60),
@@ -165,22 +148,24 @@ def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> Analysis
             peak_share=number(traffic.peak_per_s / limits.account_requests_per_s),
         ),
         tables=[
-            AnalysisLogTable(table=t.name, share=number(t.share), designed=t.name.lower() in with_design)
+            analysis_inputs.AnalysisLogTable(
+                table=t.name, share=number(t.share), designed=t.name.lower() in with_design
+            )
             for t in traffic.tables
         ],
     )
 
 
-def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> AnalysisHeatInLog:
+def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> analysis_inputs.AnalysisHeatInLog:
     """What the log itself says about the keys in place: who is asked for most."""
 
-    def heavy(hitters: Any) -> AnalysisHeat:
-        return AnalysisHeat(
+    def heavy(hitters: Any) -> analysis_inputs.AnalysisHeat:
+        return analysis_inputs.AnalysisHeat(
             requests=hitters.requests,
             basis=word(hitters.basis),
             error_requests=hitters.error,
             top=[
-                AnalysisTop(
+                analysis_inputs.AnalysisTop(
                     partition_key=shown.key(k),
                     requests=n,
                     share=number(n / max(1, hitters.requests)),
@@ -190,7 +175,7 @@ def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> AnalysisHe
             ],
         )
 
-    return AnalysisHeatInLog(reads=heavy(table.reads), writes=heavy(table.writes))
+    return analysis_inputs.AnalysisHeatInLog(reads=heavy(table.reads), writes=heavy(table.writes))
 
 
 # -- one table ---------------------------------------------------------------------------------------------------------
@@ -289,12 +274,12 @@ def _confidence(confidence: Confidence | None, *, carries: bool, whole: bool) ->
     )
 
 
-def _data(judged: Judged, shown: Shown) -> AnalysisData | None:
+def _data(judged: Judged, shown: Shown) -> analysis_inputs.AnalysisData | None:
     data = judged.section.data
     if data is None:
         return None
     population = judged.bench.population if judged.bench else None
-    return AnalysisData(
+    return analysis_inputs.AnalysisData(
         name=data.name,
         format=data.format,
         entities_read=data.rows,
@@ -308,10 +293,12 @@ def _data(judged: Judged, shown: Shown) -> AnalysisData | None:
         notes=[shown.message(n) for n in data.notes],
         properties=[
             part_of(
-                AnalysisProperty,
+                analysis_inputs.AnalysisProperty,
                 p.column,
                 type=word(p.column.edm),
-                types=[AnalysisType(type=word(e), values=n) for e, n in p.column.types] if p.column.mixed else [],
+                types=[analysis_inputs.AnalysisType(type=word(e), values=n) for e, n in p.column.types]
+                if p.column.mixed
+                else [],
                 distinct=number(min(round(p.distinct.estimate()), p.column.present)),
                 distinct_basis=word(Basis.SKETCHED if p.distinct.relative_error else Basis.COUNTED),
                 distinct_relative_error=number(p.distinct.relative_error),
@@ -321,11 +308,11 @@ def _data(judged: Judged, shown: Shown) -> AnalysisData | None:
     )
 
 
-def _counted(judged: Judged) -> list[AnalysisFullCount]:
+def _counted(judged: Judged) -> list[analysis_inputs.AnalysisFullCount]:
     """What the best keys make of every row, where schemes were tried on a sample."""
     return [
         part_of(
-            AnalysisFullCount,
+            analysis_inputs.AnalysisFullCount,
             facts,
             partition_key=format_template(key.partition),
             row_key=format_template(key.row),
@@ -337,19 +324,19 @@ def _counted(judged: Judged) -> list[AnalysisFullCount]:
     ]
 
 
-def _window_by_rate(demand: Demand | None) -> AnalysisWindowByRate | None:
+def _window_by_rate(demand: Demand | None) -> analysis_inputs.AnalysisWindowByRate | None:
     """What a window of time holds by the declared inserts; None where it was counted as they say."""
     held = None if demand is None else demand.by_rate
     if held is None:
         return None
-    return AnalysisWindowByRate(entities_returned=number(held.returned))
+    return analysis_inputs.AnalysisWindowByRate(entities_returned=number(held.returned))
 
 
-def _workload(judged: Judged) -> list[AnalysisQueryClass]:
+def _workload(judged: Judged) -> list[analysis_inputs.AnalysisQueryClass]:
     by_name = {d.query.name: d for d in judged.bench.demands} if judged.bench else {}
     return [
         part_of(
-            AnalysisQueryClass,
+            analysis_inputs.AnalysisQueryClass,
             query,
             filter=None if query.filter is None else format_filter(query.filter, parameters=True),
             order_by=[f"{o.property} desc" if o.descending else o.property for o in query.order_by],
