@@ -95,7 +95,7 @@ def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
         "inputs": {"AnalyzeRequest": request_type},
         "usecases.analyze": {"analyze": analyze},
         "usecases.profile": {"profile": profile},
-        "report.text.analysis_page": {"render_text": render_text},
+        "report.text.verdict_page": {"render_text": render_text},
         "report.documents.result": {"dump_json": lambda document: json.dumps(document).encode() + b"\n"},
     }
     for name, members in stand_ins.items():

@@ -11,13 +11,13 @@ from pkadvisor.observe.design_file import declaration_model as model
 from pkadvisor.observe.design_file.declaration import (
     ARRIVAL_FILE_ORDER,
     DeclaredKeys,
-    DeclaredNames,
-    KeysReader,
     KindDeclaration,
     Sampling,
     TableDeclaration,
 )
+from pkadvisor.observe.design_file.declaration_keys import KeysReader
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
+from pkadvisor.observe.design_file.declared_names import DeclaredNames
 from pkadvisor.observe.design_file.units import MONTH_S
 from pkadvisor.observe.workload import (
     Draw,

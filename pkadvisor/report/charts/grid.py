@@ -28,7 +28,6 @@ class VerdictGrid:
     columns: tuple[str, ...]
     rows: tuple[str, ...]
     cells: tuple[tuple[VerdictCell, ...], ...]
-    caption: str = ""
 
     def __post_init__(self) -> None:
         if len(self.cells) != len(self.rows) or any(len(row) != len(self.columns) for row in self.cells):
@@ -48,8 +47,7 @@ def draw(chart: VerdictGrid) -> Markup:
     ]
     table = element("table", element("caption", chart.alt), head, element("tbody", *rows), class_="ch-grid")
     region = element("div", table, class_="ch-scroll", tabindex="0", role="group", aria_label="Chart: grid")
-    below = [element("figcaption", chart.caption)] if chart.caption else []
-    return element("figure", region, *below, class_="chart grid")
+    return element("figure", region, class_="chart grid")
 
 
 def _cell(cell: VerdictCell) -> Markup:

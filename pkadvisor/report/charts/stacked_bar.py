@@ -14,23 +14,20 @@ from pkadvisor.report.charts.frame import (
     Box,
     element,
     figure,
-    fill,
     folded,
     joined,
     legend,
     text,
     text_width,
+    tinted,
     x_axis,
 )
 from pkadvisor.report.charts.scales import Axis, Scale, scale_of
-from pkadvisor.report.charts.style import look_of
 from pkadvisor.values import dataclass
 
 LETTERS = "ABCDEFGHIJ"
 BAR = 22
 GAP = 12
-TINT = 0.45
-"""Of the colour: text on it keeps the page's colour and its contrast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,6 @@ class StackedBars:
     parts: tuple[str, ...]
     bars: tuple[Bar, ...]
     unit: str
-    caption: str = ""
 
     def __post_init__(self) -> None:
         if not self.bars or not 1 <= len(self.parts) <= len(LETTERS):
@@ -77,9 +73,7 @@ def draw(chart: StackedBars) -> Markup:
     parts.append(x_axis(x, Axis("", unit=chart.unit), foot))
     used = [n for n in range(len(chart.parts)) if any(bar.values[n] for bar in chart.bars)]
     names = legend((_swatch(n), f"{LETTERS[n]} {chart.parts[n]}") for n in used)
-    return figure(
-        "stacked bars", chart.alt, joined(parts), width=WIDTH, height=top + 34, caption=chart.caption, after=names
-    )
+    return figure("stacked bars", chart.alt, joined(parts), width=WIDTH, height=top + 34, after=names)
 
 
 def _bar(chart: StackedBars, bar: Bar, x: Scale, top: float) -> Markup:
@@ -90,12 +84,7 @@ def _bar(chart: StackedBars, bar: Bar, x: Scale, top: float) -> Markup:
         if value <= 0:
             continue
         tooltip = f"{chart.parts[number]}: {amount(value)} {chart.unit}"
-        out.append(
-            element(
-                "rect", element("title", tooltip), x=left, y=top, width=right - left, height=BAR,
-                stroke=look_of(number).light, **{**fill(number, TINT), "class_": f"ch-{number % 8} ch-fill ch-stroke"},
-            )
-        )  # fmt: skip
+        out.append(tinted(number, tooltip, x=left, y=top, width=right - left, height=BAR))
         letter, full = LETTERS[number], f"{LETTERS[number]} {amount(value)}"
         label = full if text_width(full) + 8 <= right - left else letter if right - left >= 14 else ""
         if label:
@@ -104,8 +93,5 @@ def _bar(chart: StackedBars, bar: Bar, x: Scale, top: float) -> Markup:
 
 
 def _swatch(number: int) -> Markup:
-    square = element(
-        "rect", x=1, y=1, width=10, height=10, stroke=look_of(number).light,
-        **{**fill(number, TINT), "class_": f"ch-{number % 8} ch-fill ch-stroke"},
-    )  # fmt: skip
+    square = tinted(number, x=1, y=1, width=10, height=10)
     return element("svg", square, width=12, height=12, viewBox="0 0 12 12", aria_hidden="true", focusable="false")

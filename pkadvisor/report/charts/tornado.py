@@ -17,15 +17,14 @@ from pkadvisor.report.charts.frame import (
     coordinate,
     element,
     figure,
-    fill,
     folded,
     joined,
     text,
     text_width,
+    tinted,
     x_axis,
 )
 from pkadvisor.report.charts.scales import Axis, AxisKind, Scale, scale_of
-from pkadvisor.report.charts.style import look_of
 from pkadvisor.values import dataclass
 
 BAR = 18
@@ -33,7 +32,6 @@ GAP = 10
 TOP = 40
 NAME_MAX = 230
 ENDS = 8
-TINT = 0.45
 LIMIT_REACH = 5
 
 
@@ -59,7 +57,6 @@ class Tornado:
     limit: float | None = None
     limit_label: str = ""
     log: bool = False
-    caption: str = ""
 
 
 def draw(chart: Tornado) -> Markup:
@@ -95,9 +92,7 @@ def draw(chart: Tornado) -> Markup:
             text(WIDTH - 4, TOP - 8 - LINE, f"{chart.limit_label} (beyond this chart)", anchor="end",
                  fill=COLOURS["bad"], class_="ch-bad ch-fill")
         )  # fmt: skip
-    return figure(
-        "tornado", chart.alt, joined(parts + ends_named), width=WIDTH, height=box.bottom + 40, caption=chart.caption
-    )
+    return figure("tornado", chart.alt, joined(parts + ends_named), width=WIDTH, height=box.bottom + 40)
 
 
 def _bar(chart: Tornado, swing: Swing, x: Scale, top: float) -> Markup:
@@ -107,17 +102,8 @@ def _bar(chart: Tornado, swing: Swing, x: Scale, top: float) -> Markup:
         f"{swing.name}: {amount(swing.low)} {chart.unit} at {swing.low_label}, "
         f"{amount(swing.high)} {chart.unit} at {swing.high_label}"
     )
-    parts = []
-    for number, end in enumerate((x.at(swing.low), x.at(swing.high))):
-        begin, stop = min(base, end), max(base, end)
-        parts.append(
-            element(
-                "rect", element("title", tooltip), x=begin, y=top, width=stop - begin, height=BAR,
-                stroke=look_of(number).light,
-                **{**fill(number, TINT), "class_": f"ch-{number} ch-fill ch-stroke"},
-            )
-        )  # fmt: skip
-    return joined(parts)
+    ends = enumerate((x.at(swing.low), x.at(swing.high)))
+    return joined(tinted(n, tooltip, x=min(base, end), y=top, width=abs(end - base), height=BAR) for n, end in ends)
 
 
 def _ends(chart: Tornado, swing: Swing, x: Scale, top: float) -> Markup:

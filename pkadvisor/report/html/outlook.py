@@ -16,7 +16,7 @@ from pkadvisor.documents.analysis_table import (
     AnalysisTable,
 )
 from pkadvisor.numbers import amount, percent, plural, ratio
-from pkadvisor.report.charts import grid, lines, lorenz, stacked_bar, tornado
+from pkadvisor.report.charts import grid, lines, stacked_bar, tornado
 from pkadvisor.report.charts.scales import Axis, AxisKind
 from pkadvisor.report.html.place import Context, Missing, Places
 
@@ -204,11 +204,11 @@ def _curves(designs: list[AnalysisSkewDesign]) -> Markup | None:
     drawn = [design for design in designs if design.partitions_at_hand > 1]
     if not drawn:
         return None
-    return lorenz.draw(
-        lorenz.Lorenz(
+    return lines.draw_lorenz(
+        lines.Lorenz(
             alt="; ".join(f"{head_of(design)}: {_finding(design)}" for design in designs),
             curves=tuple(
-                lorenz.Curve(
+                lines.Curve(
                     head_of(design),
                     tuple((point[0], point[1]) for point in design.lorenz),
                     design.gini,

@@ -56,7 +56,7 @@ SECTIONS: tuple[PageSection, ...] = (
         RESULT, "overview", "Verdicts", "advice/overview.html", first_screen.overview, each_table=False, after=False
     ),
     PageSection(RESULT, "verdict", "Verdict", "advice/verdict.html", first_screen.verdict),
-    PageSection(RESULT, "access", "Access patterns", "advice/queries.html", queries.access),
+    PageSection(RESULT, "access", "Access patterns", "advice/access.html", queries.access),
     PageSection(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
     *(
         PageSection(RESULT, name, heading, f"advice/{name}.html", context, each_table, evidence=True)

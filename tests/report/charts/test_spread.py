@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from pkadvisor.report.charts import grid, lorenz, tornado
+from pkadvisor.report.charts import grid, lines, tornado
 from pkadvisor.report.charts.grid import VerdictCell, VerdictGrid
-from pkadvisor.report.charts.lorenz import SIDE, Curve, Lorenz
+from pkadvisor.report.charts.lines import SIDE, Curve, Lorenz
 from pkadvisor.report.charts.tornado import Swing, Tornado
 from tests.report.charts.markup import HOSTILE, SVG, finding, inside, keeps_the_rules, parsed, texts, words
 from tests.tiers import examples
@@ -33,7 +33,7 @@ def curve(chart: Markup, look: int) -> list[tuple[float, float]]:
 
 
 def test_curves_run_from_corner_to_corner_below_the_even_line() -> None:
-    chart = lorenz.draw(SKEW)
+    chart = lines.draw_lorenz(SKEW)
     keeps_the_rules(chart)
     inside(chart)
     (left, bottom), middle, (right, top) = curve(chart, 1)
@@ -43,7 +43,7 @@ def test_curves_run_from_corner_to_corner_below_the_even_line() -> None:
     assert "recommended: Gini 0.1" in words(chart) and "current: Gini 0.49" in words(chart)
     assert finding(chart) == SKEW.alt and "dotted: all partitions take the same load" in texts(chart)
     with pytest.raises(ValueError, match="curve"):
-        lorenz.draw(replace(SKEW, curves=()))
+        lines.draw_lorenz(replace(SKEW, curves=()))
 
 
 SWINGS = Tornado(
@@ -120,7 +120,7 @@ def test_a_grid_is_a_table_whose_words_say_it_without_colour() -> None:
     assert cells == [
         ("keeps", "ch-good"), ("over target1.7x", "ch-bad"), ("not known", "ch-none"), ("a", "ch-warn"),
     ]  # fmt: skip
-    hostile = grid.draw(replace(VERDICTS, alt=HOSTILE, corner=HOSTILE, columns=(HOSTILE, "b"), caption=HOSTILE))
+    hostile = grid.draw(replace(VERDICTS, alt=HOSTILE, corner=HOSTILE, columns=(HOSTILE, "b")))
     keeps_the_rules(hostile)
     assert HOSTILE.split("\x1b")[0] in words(hostile)
 
