@@ -306,9 +306,9 @@ def _profiled(
     from pkadvisor.observe.data.declared_types import in_declared_types
     from pkadvisor.observe.data.kinds import by_kind
     from pkadvisor.observe.logs.formats import log_in_place_of_data
+    from pkadvisor.observe.profile.data_profile import refused
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_json import FILE_SAMPLE_ROWS
-    from pkadvisor.observe.profile.service_limits import refused
 
     typed = with_key_data(tuple(datasets), declaration)
     kinds = {t.name: [k.name for k in t.kinds] for t in (declaration.tables if declaration else ())}

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict, replace
 
-from pkadvisor.design.choice.certainty.flips import turning
-from pkadvisor.design.choice.certainty.sensitivity import Sensitivity
+from pkadvisor.design.choice.certainty.flips import Sensitivity, turning
 from pkadvisor.design.choice.goals import better, loss
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.choice.several_kinds.kinds import Arranged
@@ -227,7 +226,7 @@ def _written(section: Section, text: str | None) -> KeyScheme:
 def _priced(
     judged: Judged, arranged: Arranged | None, mine: CostEstimate, label: str, *, redact: bool
 ) -> ExplanationScheme:
-    from pkadvisor.design.choice.certainty.sensitivity import sensitivity
+    from pkadvisor.design.choice.certainty.flips import sensitivity
 
     advice, bench = judged.advice, judged.bench
     assert advice is not None and bench is not None

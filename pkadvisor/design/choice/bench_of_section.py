@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from pkadvisor.design.choice.candidates import with_rules_of_table
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, sensitivity_of, types_of
-from pkadvisor.design.choice.table_rules import with_rules_of_table
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.load.bursts import keep_bursts

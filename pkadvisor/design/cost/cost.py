@@ -13,8 +13,8 @@ from pkadvisor.design.cost.class_cost import class_cost, has_row
 from pkadvisor.design.cost.class_latency import latency_excess, spread, with_latency
 from pkadvisor.design.cost.entity_rates import contended, entity_breaks
 from pkadvisor.design.cost.findings import remarks_of, violations_of
-from pkadvisor.design.cost.full_numbers import counter_findings, full_numbers, full_violations
 from pkadvisor.design.cost.heat_findings import heat_remarks, hot_partition
+from pkadvisor.design.cost.key_findings import counter_findings, full_numbers, full_violations
 from pkadvisor.design.cost.terms import break_factor, smallest_break, terms_of
 from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, retention
 from pkadvisor.design.keys.scheme import KeyScheme

@@ -306,7 +306,7 @@ class CostEstimate:
     terms: tuple[Term, ...] = ()
     breaks: tuple[Break, ...] = ()
     full: tuple[Break, ...] = ()
-    """Numbers of the keys that time fills, whatever grows (``full_numbers``)."""
+    """Numbers of the keys that time fills, whatever grows (``key_findings``)."""
     retention: Retention | None = None
     erasure: Erasure | None = None
     latency_excess: float = 0.0

@@ -16,13 +16,11 @@ from pkadvisor.design.cost.forecast import basis_of, forecast_of, unit_of
 from pkadvisor.design.cost.heat_grid import Band, HeatGrid, grid_of, moves
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Bench, CostEstimate
-from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.load.heat import LoadMap, Skew, skew_of
 from pkadvisor.design.load.heat_clock import HeatClock, clock_of
 from pkadvisor.design.load.heat_pattern import IDLE, Pattern, pattern_of
-from pkadvisor.design.load.key_labels import band_label, label_text
-from pkadvisor.design.load.keyfacts import encode_row
+from pkadvisor.design.load.keyfacts import band_label, encode_row, label_text
 from pkadvisor.design.load.money import SPLIT, class_prices, currency, split
-from pkadvisor.design.load.skew import Skew, skew_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.schedule import schedule_of

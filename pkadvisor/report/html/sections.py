@@ -13,11 +13,9 @@ from pkadvisor.report.html import (
     advice,
     comparison_sections,
     findings,
-    first_screen,
     heat_sections,
     method,
     outlook,
-    queries,
     review_changes,
     review_sections,
     score_sections,
@@ -52,18 +50,16 @@ class PageSection:
 
 
 SECTIONS: tuple[PageSection, ...] = (
-    PageSection(
-        RESULT, "overview", "Verdicts", "advice/overview.html", first_screen.overview, each_table=False, after=False
-    ),
-    PageSection(RESULT, "verdict", "Verdict", "advice/verdict.html", first_screen.verdict),
-    PageSection(RESULT, "access", "Access patterns", "advice/access.html", queries.access),
+    PageSection(RESULT, "overview", "Verdicts", "advice/overview.html", advice.overview, each_table=False, after=False),
+    PageSection(RESULT, "verdict", "Verdict", "advice/verdict.html", advice.verdict),
+    PageSection(RESULT, "access", "Access patterns", "advice/access.html", advice.access),
     PageSection(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
     *(
         PageSection(RESULT, name, heading, f"advice/{name}.html", context, each_table, evidence=True)
         for name, heading, context, each_table in (
             ("scheme", "The keys", method.scheme, True),
             ("candidates", "Candidates", advice.candidates, True),
-            ("queries", "Queries and writes", queries.queries, True),
+            ("queries", "Queries and writes", advice.queries, True),
             ("skew", "How the load is spread", outlook.skew, True),
             ("forecast", "Growth", outlook.forecast, True),
             ("breaks", "When it breaks", findings.breaks, True),

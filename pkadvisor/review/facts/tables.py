@@ -78,7 +78,7 @@ def partition_entities(subject: Subject) -> KnownValue | None:
     """Entities of the largest partition of the main key with data; without, the mean of all that there can be."""
     view = subject.view
     if view.has_data and view.estimate is not None and view.bench is not None:
-        from pkadvisor.design.load.skew import sizes_of
+        from pkadvisor.design.load.heat import sizes_of
 
         sizes = sizes_of(view.estimate, view.bench)
         return KnownValue(sizes.largest, sizes.basis)
