@@ -208,7 +208,7 @@ def split_among_writers(patch: pytest.MonkeyPatch) -> None:
     """Nobody waits for the writers when a range is divided."""
 
     async def pause(self: RangePartition) -> None:
-        await self._background.hold((b"pause",))
+        await self._pausing.hold((b"pause",))
 
     patch.setattr(RangePartition, "pause", pause)
 

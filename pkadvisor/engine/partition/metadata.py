@@ -33,7 +33,7 @@ import msgspec
 from pkadvisor.engine.lsm.checkpoint import Checkpoint
 from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.stream.access import Location, Streams
-from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.tasks import Future, Lock
 from pkadvisor.engine.worlds.world import DataCorrupt, EngineError, FormatError
 
 
@@ -244,20 +244,13 @@ class MetadataStream:
     def __init__(self, streams: Streams, name: str, epoch: int, root: RangeRoot) -> None:
         self.root = root
         self._streams, self._name, self._epoch = streams, name, epoch
-        self._latches = KeyLatches()
+        self.lock = Lock()
+        """For one change: roots are written one after the other, each from the one before."""
         self._extent = -1
 
-    async def hold(self) -> None:
-        """Takes the stream for one change: roots are written one after the other, each from the one before."""
-        await self._latches.hold((b"",))
-
-    def release(self) -> None:
-        """Gives it back."""
-        self._latches.release((b"",))
-
     async def append(self, root: RangeRoot) -> None:
-        """Writes the next root; on return it holds. The caller holds the stream."""
-        assert len(self._latches) == 1, "the stream is held while a root is written"
+        """Writes the next root; on return it holds. The caller holds the lock."""
+        assert not self.lock.free, "the stream is held while a root is written"
         used = extents_of(root)
         inherited = tuple(extent for extent in root.inherited if extent in used)
         root = msgspec.structs.replace(root, epoch=self._epoch, version=self.root.version + 1, inherited=inherited)
@@ -271,7 +264,7 @@ class MetadataStream:
     def check(self) -> None:
         """Asserts that the root is this owner's, and names of the inherited extents only those that are in use."""
         root, used = self.root, extents_of(self.root)
-        self._latches.check()
+        self.lock.check()
         assert root.epoch == self._epoch, "the root of another owner"
         assert root.high is None or root.low < root.high, "a range holds at least one key"
         assert all(extent in used for extent in root.inherited), "an inherited extent that nothing uses"

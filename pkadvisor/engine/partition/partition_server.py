@@ -387,15 +387,13 @@ class PartitionServer:
             if not self._answers_for(hosted):  # moved away while another one was checked
                 continue
             hosted.profile.check()
-            await hosted.partition.metadata.hold()  # not between a new root and what it names
-            try:
-                if self._answers_for(hosted):
-                    await hosted.partition.check()
-            except EngineError:
-                if self._answers_for(hosted):
-                    raise
-            finally:
-                hosted.partition.metadata.release()
+            async with hosted.partition.metadata.lock:  # not between a new root and what it names
+                try:
+                    if self._answers_for(hosted):
+                        await hosted.partition.check()
+                except EngineError:
+                    if self._answers_for(hosted):
+                        raise
 
     def _answers_for(self, hosted: HostedRange) -> bool:
         here = self._ranges.get(hosted.number) is hosted and self._lease.held()

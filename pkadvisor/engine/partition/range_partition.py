@@ -119,8 +119,7 @@ class RangePartition(RangeRows):
         None where there was nothing to write. RangeStopped, RangeReadOnly; errors of the row-data stream, after which
         everything is as before.
         """
-        await self._background.hold((b"checkpoint",))
-        try:
+        async with self._checkpointing:
             if self.state is not SERVING:
                 self._refuse(self.low)
             if self._frozen is None:
@@ -148,8 +147,6 @@ class RangePartition(RangeRows):
             self._covered_bytes = log_bytes
             self._relieve()
             self.world.event("checkpoint", self.number, sequence)
-        finally:
-            self._background.release((b"checkpoint",))
         await self._let_go()
         return checkpoint
 
@@ -158,8 +155,7 @@ class RangePartition(RangeRows):
 
         Deleted rows and rows outside of the range vanish when the oldest checkpoint takes part.
         """
-        await self._background.hold((b"combine",))
-        try:
+        async with self._combining:
             if self.state is not SERVING:
                 self._refuse(self.low)
             task = self.tree.combine_task()
@@ -175,8 +171,6 @@ class RangePartition(RangeRows):
                 lambda: self.tree.install_combined(task, checkpoint),
             )
             self.world.event("combine", self.number)
-        finally:
-            self._background.release((b"combine",))
         await self._let_go()
         return checkpoint
 
@@ -187,8 +181,7 @@ class RangePartition(RangeRows):
 
         Where the root cannot be written nobody knows which one holds: the range takes no more writes.
         """
-        await self.metadata.hold()
-        try:
+        async with self.metadata.lock:
             if self.state is not SERVING:
                 self._refuse(self.low)
             root = change(self.metadata.root)
@@ -199,8 +192,6 @@ class RangePartition(RangeRows):
                 raise
             if installed is not None:
                 installed()
-        finally:
-            self.metadata.release()
 
     async def _let_go(self) -> None:
         """Lets go of the extents that the root no longer needs. It can be done again at any time."""
@@ -324,12 +315,9 @@ async def open_range(
     if made and not born:
         world.event("range made of its parents", number)
     metadata = MetadataStream(streams, metadata_name, epoch, root)
-    await metadata.hold()
-    try:
+    async with metadata.lock:
         log_start = marked if made else root.log_start
         await metadata.append(replace(root, intent=None, log_start=log_start, checkpoints=tree.checkpoints))
-    finally:
-        metadata.release()
     log = CommitLog(streams, log_name, epoch, options, sequence, tree.apply, world)
     log.last, log.bytes = marked, log_bytes
     return RangePartition(world, node, streams, options, metadata, tree, log, cache)

@@ -17,17 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pkadvisor.design.keys.scheme import IndexRow
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.design_file.declaration_yaml import Path_
-from pkadvisor.observe.workload import Operation, Transaction
+from pkadvisor.observe.workload import Operation, QueryClass, Transaction
 from pkadvisor.review.views.holes import HOLES
 from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
+    from pkadvisor.design.load.estimates import Budget
     from pkadvisor.review.views.views import DesignView, TableView
 
 
@@ -48,17 +49,10 @@ class Scope(StrEnum):
 
 
 PARENT: dict[Scope, Scope | None] = {
+    **dict.fromkeys(Scope, Scope.TABLE),
     Scope.DESIGN: None,
     Scope.TABLE: Scope.DESIGN,
-    Scope.KEY: Scope.TABLE,
     Scope.PART: Scope.KEY,
-    Scope.INDEX_ROW: Scope.TABLE,
-    Scope.QUERY: Scope.TABLE,
-    Scope.WRITE: Scope.TABLE,
-    Scope.CLASS: Scope.TABLE,
-    Scope.TRANSACTION: Scope.TABLE,
-    Scope.PROPERTY: Scope.TABLE,
-    Scope.BUDGET: Scope.TABLE,
 }
 
 
@@ -122,6 +116,41 @@ class Subject:
         """The table of the subject."""
         assert self.table is not None
         return self.table
+
+    @property
+    def query(self) -> QueryClass:
+        """Of a query or a write: its class."""
+        return cast("QueryClass", self.item)
+
+    @property
+    def transaction(self) -> Transaction:
+        """Of a transaction: the writes that belong together."""
+        return cast("Transaction", self.item)
+
+    @property
+    def key(self) -> KeyString:
+        """Of a key: the key string."""
+        return cast("KeyString", self.item)
+
+    @property
+    def place(self) -> KeyPart:
+        """Of a part: where it stands."""
+        return cast("KeyPart", self.item)
+
+    @property
+    def index_row(self) -> IndexRow:
+        """Of an index row: how it is written."""
+        return cast("IndexRow", self.item)
+
+    @property
+    def property_(self) -> DesignProperty:
+        """Of a property: what is declared of it, or found."""
+        return cast("DesignProperty", self.item)
+
+    @property
+    def budget(self) -> Budget:
+        """Of a budget: the bound."""
+        return cast("Budget", self.item)
 
 
 def hole_of(place: KeyPart) -> tuple[int, int] | None:

@@ -38,16 +38,6 @@ _TICKS_ONLY = f"^[0-3][0-9]{{{TICKS_DIGITS - 1}}}$"
 TIMES = (EdmType.DATETIME,)
 
 
-def _whole(texts: pl.Series) -> pl.Series:
-    """Texts of digits as whole numbers."""
-    return texts.cast(pl.Int64)
-
-
-def _moments(ticks: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Ticks as moments, cut to microseconds as ``moment_of`` cuts them."""
-    return ((ticks - TICKS_UNIX_EPOCH) // 10).cast(dtype)
-
-
 class _OfTime(Unary):
     """What moments and periods of a DateTime share."""
 
@@ -168,8 +158,53 @@ class Time(_OfTime, PeriodPart):
         return f"{{time({shown_name(self.property)},'{self.format}')}}"
 
 
+class _InTicks(_OfTime):
+    """19 digits of ticks, or of those that are left until the last moment."""
+
+    __slots__ = ()
+    property: str
+    _left: ClassVar[bool] = False
+
+    def text_of(self, value: Value, context: Context) -> str:
+        assert isinstance(value, int)
+        return f"{TICKS_MAX - value if self._left else value:0{TICKS_DIGITS}d}"
+
+    def plain_expression(self, context: Context) -> pl.Expr:
+        ticks = ticks_column(self.property)
+        ticks = TICKS_MAX - ticks if self._left else ticks
+        return ticks.cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
+
+    def value_of(self, plain: str, context: Context) -> object:
+        return moment_of(TICKS_MAX - read_whole(plain) if self._left else read_whole(plain))
+
+    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
+        if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
+            return super().decode_column(texts, context, dtype)
+        ticks = texts.cast(pl.Int64)
+        ticks = TICKS_MAX - ticks if self._left else ticks
+        return ((ticks - TICKS_UNIX_EPOCH) // 10).cast(dtype)  # cut to microseconds as ``moment_of`` cuts
+
+    def order(self, context: Context) -> int:
+        return -1 if self._left else 1
+
+    def plain_texts(self, context: Context) -> Language:
+        return digits(TICKS_DIGITS, TICKS_DIGITS)
+
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        number = completed(text, TICKS_DIGITS, "0123456789", upper=upper)
+        if number is None or self._left:
+            return None if number is None else self.decode(number, context)
+        return moment_of(int(number) + (9 if upper else 0))  # a moment has microseconds, of ten ticks each
+
+    def shape(self, context: Context) -> str:
+        return f"[0-9]{{{TICKS_DIGITS}}}"
+
+    def __str__(self) -> str:
+        return f"{{{self.function}({shown_name(self.property)})}}"
+
+
 @dataclass(frozen=True, slots=True)
-class Ticks(_OfTime):
+class Ticks(_InTicks):
     """A DateTime as 19 digits of 100-ns ticks since 0001-01-01 UTC.
 
     Laws: injective; ascending; decodes.
@@ -179,42 +214,9 @@ class Ticks(_OfTime):
     function: ClassVar[str] = "ticks"
     makes_source: ClassVar[bool] = True
 
-    def text_of(self, value: Value, context: Context) -> str:
-        assert isinstance(value, int)
-        return f"{value:0{TICKS_DIGITS}d}"
-
-    def plain_expression(self, context: Context) -> pl.Expr:
-        return ticks_column(self.property).cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
-
-    def value_of(self, plain: str, context: Context) -> object:
-        return moment_of(read_whole(plain))
-
-    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
-        if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
-            return super().decode_column(texts, context, dtype)
-        return _moments(_whole(texts), dtype)
-
-    def order(self, context: Context) -> int:
-        return 1
-
-    def plain_texts(self, context: Context) -> Language:
-        return digits(TICKS_DIGITS, TICKS_DIGITS)
-
-    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        number = completed(text, TICKS_DIGITS, "0123456789", upper=upper)
-        if number is None:
-            return None
-        return moment_of(int(number) + (9 if upper else 0))  # a moment has microseconds, of ten ticks each
-
-    def shape(self, context: Context) -> str:
-        return f"[0-9]{{{TICKS_DIGITS}}}"
-
-    def __str__(self) -> str:
-        return f"{{ticks({shown_name(self.property)})}}"
-
 
 @dataclass(frozen=True, slots=True)
-class ReverseTicks(_OfTime):
+class ReverseTicks(_InTicks):
     """``DateTime.MaxValue.Ticks`` minus the ticks, 19 digits: the newest first (log-tail pattern).
 
     Laws: injective; descending; decodes.
@@ -222,38 +224,7 @@ class ReverseTicks(_OfTime):
 
     property: str
     function: ClassVar[str] = "reverse_ticks"
-
-    def text_of(self, value: Value, context: Context) -> str:
-        assert isinstance(value, int)
-        return f"{TICKS_MAX - value:0{TICKS_DIGITS}d}"
-
-    def plain_expression(self, context: Context) -> pl.Expr:
-        ticks = TICKS_MAX - ticks_column(self.property)
-        return ticks.cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
-
-    def value_of(self, plain: str, context: Context) -> object:
-        return moment_of(TICKS_MAX - read_whole(plain))
-
-    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
-        if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
-            return super().decode_column(texts, context, dtype)
-        return _moments(TICKS_MAX - _whole(texts), dtype)
-
-    def order(self, context: Context) -> int:
-        return -1
-
-    def plain_texts(self, context: Context) -> Language:
-        return digits(TICKS_DIGITS, TICKS_DIGITS)
-
-    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        number = completed(text, TICKS_DIGITS, "0123456789", upper=upper)
-        return None if number is None else self.decode(number, context)
-
-    def shape(self, context: Context) -> str:
-        return f"[0-9]{{{TICKS_DIGITS}}}"
-
-    def __str__(self) -> str:
-        return f"{{reverse_ticks({shown_name(self.property)})}}"
+    _left: ClassVar[bool] = True
 
 
 # -- The time of day of a DateTime as text.
