@@ -13,8 +13,8 @@ from pkadvisor.design.load.estimates import Budget
 from pkadvisor.documents.review import ReviewDocument
 from pkadvisor.limits import Limits, default_limits
 from pkadvisor.report.documents.review_result import build_review
+from pkadvisor.review.gate.changes import DesignReview
 from pkadvisor.review.gate.gate import Gate
-from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.rules.evaluate import evaluate
 from pkadvisor.review.rules.rule import Case, Rule, load_rules
 from pkadvisor.review.views.findings import Finding

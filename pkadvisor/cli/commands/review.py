@@ -107,7 +107,7 @@ def review(
 
 def request_of(evidence: ReviewEvidence, gate: GateOptions, reporting: Reporting, settings: Settings) -> ReviewRequest:
     """The command line over the settings, in the terms of the use case; ``review`` adds which designs."""
-    from pkadvisor.review.rules.selection import words_of
+    from pkadvisor.review.rules.evaluate import words_of
     from pkadvisor.review.views.findings import Severity
     from pkadvisor.usecases.review.request import ReviewRequest
 

@@ -40,7 +40,7 @@ def list_rules(
 ) -> None:
     """List the rules of 'advisor review'; as JSON with their whole pages."""
     from pkadvisor.report.text.rule_page import render_rules, rules_document
-    from pkadvisor.review.rules.selection import chosen, words_of
+    from pkadvisor.review.rules.evaluate import chosen, words_of
 
     settings = settings_for(shared)
     selected = chosen(_loaded(rules, settings), words_of(select or ()), ())

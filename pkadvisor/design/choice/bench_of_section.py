@@ -10,8 +10,8 @@ from pkadvisor.design.choice.sections import Section, declared_keys, declared_va
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.load.bursts import keep_bursts
+from pkadvisor.design.load.counting import property_bytes
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.row_sizes import property_bytes
 from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.load.windows import by_rate
 from pkadvisor.design.rows.arrivals import arrival_notes
@@ -19,12 +19,11 @@ from pkadvisor.design.rows.coded_rows import Sizes
 from pkadvisor.design.rows.counters import counter_rises, named_together
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
-from pkadvisor.design.rows.exact import EXACT_ROWS_MAX, GroupCounts, count_groups
+from pkadvisor.design.rows.fronts import keep_logged_inserts
 from pkadvisor.design.rows.logged.choices import plain_name
 from pkadvisor.design.rows.logged.inserts import logged_rows
 from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
-from pkadvisor.design.rows.passing import keep_logged_inserts
-from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.population import EXACT_ROWS_MAX, GroupCounts, Population, count_groups
 from pkadvisor.design.rows.samples.declared_values import keep_declared
 from pkadvisor.design.rows.sets.pairs import pairs_of_rows
 from pkadvisor.errors import UsageError

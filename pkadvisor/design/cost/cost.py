@@ -20,12 +20,11 @@ from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, ret
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.breaks import account_load, breaks_of, earliest, in_order, pressure_of, shared_break
-from pkadvisor.design.load.counting import keeps_together, set_entities_most
+from pkadvisor.design.load.counting import keeps_together, set_entities_most, stored_bytes
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, Remark, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.load.keyfacts import key_surplus
 from pkadvisor.design.load.open_ended import open_ended
-from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import touched
 from pkadvisor.design.plan.half_done import repair_of

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from pkadvisor.design.cost.shared_key_findings import own_row_remarks, shared_remarks
-from pkadvisor.design.keys.merged_entities import merged_by_loss, merged_by_touching
+from pkadvisor.design.keys.key_collisions import merged_by_loss, merged_by_touching
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template, separators
 from pkadvisor.design.keys.transforms import (

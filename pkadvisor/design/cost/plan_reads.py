@@ -27,7 +27,7 @@ from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, choice_count, exact_answer, free_atoms
-from pkadvisor.design.rows.passing import moved_on
+from pkadvisor.design.rows.fronts import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_of_moments
 from pkadvisor.lazy import Bools, Floats, Ints, np

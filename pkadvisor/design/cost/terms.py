@@ -16,8 +16,8 @@ from pkadvisor.design.cost.heat_findings import WORDS
 from pkadvisor.design.cost.upkeep import largest_bytes
 from pkadvisor.design.load import money
 from pkadvisor.design.load.breaks import NOTHING, smallest
+from pkadvisor.design.load.counting import row_bytes, stored_each
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, ClassCost, CostEstimate, Term, TransactionOutcome
-from pkadvisor.design.load.row_sizes import row_bytes, stored_each
 from pkadvisor.design.load.scaling import warm_up_s
 from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis, Operation

@@ -34,10 +34,9 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text, multi_val
 from pkadvisor.design.keys.template import keys_meet
 from pkadvisor.design.keys.transforms import Atom, Context, HashPart, Part, PeriodPart, part_properties, time_unit
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
-from pkadvisor.design.plan.access_plan import Access, AccessPlan, product
+from pkadvisor.design.plan.access_plan import FAN_OUT_MAX, Access, AccessPlan, Walk, enumerated, product, walk
 from pkadvisor.design.plan.caller import Caller
 from pkadvisor.design.plan.other_kinds import leaving_out
-from pkadvisor.design.plan.walk import FAN_OUT_MAX, Walk, enumerated, walk
 from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.odata import (

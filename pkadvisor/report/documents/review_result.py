@@ -43,9 +43,8 @@ from pkadvisor.report.documents.scheme_document import scheme_document
 from pkadvisor.report.documents.values import Shown as Values
 from pkadvisor.report.documents.values import grounds_json
 from pkadvisor.report.escapes import json_text
-from pkadvisor.review.gate.changes import DesignComparison, QueryChange, counts
+from pkadvisor.review.gate.changes import DesignComparison, DesignReview, QueryChange, counts
 from pkadvisor.review.gate.gate import Gate, ordered, told
-from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.rules.rule import Rule
 from pkadvisor.review.views.findings import Finding, ShownFact, rows_looked_at
 from pkadvisor.review.views.views import TableView

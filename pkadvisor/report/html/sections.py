@@ -13,10 +13,8 @@ from pkadvisor.report.html import (
     advice,
     comparison_sections,
     findings,
-    heat_sections,
     method,
     outlook,
-    review_changes,
     review_sections,
     score_sections,
     stress_method,
@@ -53,7 +51,7 @@ SECTIONS: tuple[PageSection, ...] = (
     PageSection(RESULT, "overview", "Verdicts", "advice/overview.html", advice.overview, each_table=False, after=False),
     PageSection(RESULT, "verdict", "Verdict", "advice/verdict.html", advice.verdict),
     PageSection(RESULT, "access", "Access patterns", "advice/access.html", advice.access),
-    PageSection(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
+    PageSection(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", outlook.heatmap),
     *(
         PageSection(RESULT, name, heading, f"advice/{name}.html", context, each_table, evidence=True)
         for name, heading, context, each_table in (
@@ -93,7 +91,7 @@ SECTIONS: tuple[PageSection, ...] = (
         REVIEW, "findings", "Findings", "review/findings.html", review_sections.findings, each_table=False, after=False
     ),
     PageSection(
-        REVIEW, "changes", "What changed", "review/changes.html", review_changes.changes, each_table=False, after=False
+        REVIEW, "changes", "What changed", "review/changes.html", review_sections.changes, each_table=False, after=False
     ),
     PageSection(REVIEW, "rules", "The rules", "review/rules.html", review_sections.rules, each_table=False),
     PageSection(REVIEW, "method", "Method", "review/method.html", review_sections.method, each_table=False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss, merged_by_touching
+from pkadvisor.design.keys.key_collisions import Merged, merged_by_loss, merged_by_touching
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import EdmType, Part

@@ -14,8 +14,7 @@ from pkadvisor.design.keys.conditions import Range, conditions
 from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
-from pkadvisor.design.plan.access_plan import Access, AccessPlan
-from pkadvisor.design.plan.walk import walk
+from pkadvisor.design.plan.access_plan import Access, AccessPlan, walk
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.once import once

@@ -22,10 +22,9 @@ from pkadvisor.review.gate import suppressions
 from pkadvisor.review.gate.baseline import FILE as BASELINE_FILE
 from pkadvisor.review.gate.baseline import FILE_BYTES_MAX as BASELINE_BYTES_MAX
 from pkadvisor.review.gate.baseline import Baseline, applied, dump_baseline, pruned, read_baseline, written
-from pkadvisor.review.gate.changes import compared, with_statuses
+from pkadvisor.review.gate.changes import DesignReview, compared, with_statuses
 from pkadvisor.review.gate.fixes import annotated
 from pkadvisor.review.gate.gate import Gate
-from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.rules.builtin import (
     MISMATCH,
     NEVER_SUPPRESSED,
@@ -34,9 +33,8 @@ from pkadvisor.review.rules.builtin import (
     unmatched_tables,
 )
 from pkadvisor.review.rules.constraints import evaluate_constraints
-from pkadvisor.review.rules.evaluate import Evaluation, evaluate
+from pkadvisor.review.rules.evaluate import Evaluation, chosen, evaluate, regraded
 from pkadvisor.review.rules.rule import Rule, load_rules
-from pkadvisor.review.rules.selection import chosen, regraded
 from pkadvisor.review.views.findings import Finding, Status
 from pkadvisor.review.views.stressed import Stressed
 from pkadvisor.review.views.views import DesignView

@@ -17,7 +17,7 @@ from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import exists
 from pkadvisor.limits import Limits
 from pkadvisor.observe.design_file.declaration_yaml import FILE_BYTES_MAX
-from pkadvisor.review.gate.reviewed import DesignReview
+from pkadvisor.review.gate.changes import DesignReview
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review.opening import open_design
 from pkadvisor.usecases.review.request import ReviewRequest
