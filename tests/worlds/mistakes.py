@@ -312,7 +312,7 @@ def the_newest_load_every_period(patch: pytest.MonkeyPatch) -> None:
 
 def bytes_of_rows_not_written(patch: pytest.MonkeyPatch) -> None:
     """Entities without an index row store its bytes."""
-    wrapped(patch, "pkadvisor.design.load.row_sizes.present", lambda _: lambda *__: 1.0)
+    wrapped(patch, "pkadvisor.design.load.counting.present", lambda _: lambda *__: 1.0)
 
 
 def growth_forgotten(patch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """From a query class and a key to the requests that answer it: what the key serves, and what is left to filter.
 
 A filter is taken apart into conditions on single properties. The parts of a key are then walked from the left
-(``walk``).
+(``access_plan``).
 
     PartitionKey walk            RowKey walk                 access
     all parts fixed              all parts fixed             point
