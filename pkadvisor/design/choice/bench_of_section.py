@@ -22,18 +22,17 @@ from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
 from pkadvisor.design.rows.fronts import keep_logged_inserts
 from pkadvisor.design.rows.logged.choices import plain_name
 from pkadvisor.design.rows.logged.inserts import logged_rows
-from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
+from pkadvisor.design.rows.logged.known_entities import inserted_by_log, share_there
 from pkadvisor.design.rows.population import EXACT_ROWS_MAX, GroupCounts, Population, count_groups
-from pkadvisor.design.rows.samples.declared_values import keep_declared
+from pkadvisor.design.rows.samples.screen import keep_declared
 from pkadvisor.design.rows.sets.pairs import pairs_of_rows
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import pl
 from pkadvisor.limits import Limits
 from pkadvisor.numbers import percent
 from pkadvisor.observe.data.dataset import Dataset
-from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.observe.profile.data_profile import DataProfile, KnownSampling, deduced
 from pkadvisor.observe.profile.profile import POSITION
-from pkadvisor.observe.profile.sampling import KnownSampling, deduced
 from pkadvisor.observe.profile.table_profiles import hide_values, show_values, token
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction, Workload
 from pkadvisor.table.edm import KEYS, EdmType

@@ -27,7 +27,7 @@ from pkadvisor.design.load.keyfacts import key_surplus
 from pkadvisor.design.load.open_ended import open_ended
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import touched
-from pkadvisor.design.plan.half_done import repair_of
+from pkadvisor.design.plan.requests import repair_of
 from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import on_seen, seen_under
 from pkadvisor.design.rows.atoms import atoms_of

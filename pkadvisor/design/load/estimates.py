@@ -11,7 +11,7 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.shared_keys import SharedKey
 from pkadvisor.design.plan.access_plan import AccessPlan, Way
-from pkadvisor.design.plan.half_done import PairRepair
+from pkadvisor.design.plan.requests import PairRepair
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population

@@ -18,9 +18,8 @@ from pkadvisor.design.keys.conditions import PropertyRules
 from pkadvisor.design.keys.transforms import Atom, ListPart
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.coded_rows import CodedRows, Sizes
-from pkadvisor.design.rows.samples.declared_values import groups_most
 from pkadvisor.design.rows.samples.group_sizes import Law, others_in_table
-from pkadvisor.design.rows.samples.screen import PartitionFacts, Screen
+from pkadvisor.design.rows.samples.screen import PartitionFacts, Screen, groups_most
 from pkadvisor.design.rows.samples.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.observe.data.dataset import Dataset

@@ -31,7 +31,6 @@ from typing import Final
 import msgspec
 
 from pkadvisor.engine.lsm.checkpoint import Checkpoint
-from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.worlds.tasks import Future, Lock
 from pkadvisor.engine.worlds.world import DataCorrupt, EngineError, FormatError
@@ -273,3 +272,30 @@ class MetadataStream:
 async def read_roots(streams: Streams, name: str) -> list[RangeRoot]:
     """All roots of a metadata stream, in order."""
     return [decode_root(block) async for _, block in streams.records(name)]
+
+
+# -- What a range partition answers when it cannot.
+
+
+class RangeError(EngineError):
+    """The range partition cannot do it."""
+
+
+class RangeMissing(RangeError):  # noqa: N818
+    """No range of that number."""
+
+
+class RangeStopped(RangeError):  # noqa: N818
+    """This instance serves no more."""
+
+
+class RangeReadOnly(RangeError):  # noqa: N818
+    """The log takes no more records until the range is loaded again; nothing of this write was logged."""
+
+
+class WriteUncertain(RangeError):  # noqa: N818
+    """The record was under way when the log failed: it may be there after the next load, or not."""
+
+
+class KeyOutside(RangeError):  # noqa: N818
+    """The key lies outside of the range."""

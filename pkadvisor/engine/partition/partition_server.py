@@ -22,7 +22,7 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.hosted_range import AnsweredWrites, HostedRange, Judge
 from pkadvisor.engine.partition.lock_service import Lease, LockService
-from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
+from pkadvisor.engine.partition.metadata import KeyOutside, RangeReadOnly, RangeStopped
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.range_rows import SERVING
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, PlacedRange, Served, ServerReport

@@ -19,8 +19,7 @@ from pkadvisor.engine.lsm.checkpoint import Checkpoint
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, blocks_of, encode_record, replay
-from pkadvisor.engine.partition.metadata import MetadataStream, RangeRoot, read_roots, root_for
-from pkadvisor.engine.partition.range_errors import RangeMissing
+from pkadvisor.engine.partition.metadata import MetadataStream, RangeMissing, RangeRoot, read_roots, root_for
 from pkadvisor.engine.partition.range_rows import SERVING, RangeRows
 from pkadvisor.engine.partition.statistics import Statistics, of_tree
 from pkadvisor.engine.stream.access import Location, StreamExists, StreamMissing, Streams

@@ -19,8 +19,7 @@ from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.commit_log import CommitLog
-from pkadvisor.engine.partition.metadata import KeyLatches, MetadataStream
-from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
+from pkadvisor.engine.partition.metadata import KeyLatches, KeyOutside, MetadataStream, RangeReadOnly, RangeStopped
 from pkadvisor.engine.rows import Cursor, Decide, Row
 from pkadvisor.engine.stream.access import Fenced, Location, StreamMissing, Streams
 from pkadvisor.engine.worlds.tasks import Future, Lock

@@ -17,7 +17,6 @@ from pkadvisor.report.html import (
     outlook,
     review_sections,
     score_sections,
-    stress_method,
     stress_pictures,
     stress_proof,
     stress_sections,
@@ -82,8 +81,8 @@ SECTIONS: tuple[PageSection, ...] = (
     PageSection(STRESS, "breaks", "When it breaks", "stress/breaks.html", stress_proof.breaks),
     PageSection(STRESS, "prediction", "Predicted and measured", "stress/prediction.html", stress_proof.prediction),
     PageSection(STRESS, "endpoint", "On a real endpoint", "stress/endpoint.html", stress_proof.endpoint),
-    PageSection(STRESS, "method", "Method", "stress/method.html", stress_method.method, each_table=False),
-    PageSection(STRESS, "reproduce", "Reproduce", "stress/reproduce.html", stress_method.reproduce, each_table=False),
+    PageSection(STRESS, "method", "Method", "stress/method.html", stress_proof.method, each_table=False),
+    PageSection(STRESS, "reproduce", "Reproduce", "stress/reproduce.html", stress_proof.reproduce, each_table=False),
     PageSection(
         REVIEW, "verdict", "Verdict", "review/verdict.html", review_sections.verdict, each_table=False, after=False
     ),

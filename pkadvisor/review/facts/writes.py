@@ -6,7 +6,7 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.load.counting import keeps_together
-from pkadvisor.design.plan.half_done import repair_of
+from pkadvisor.design.plan.requests import repair_of
 from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.observe.workload import Basis, QueryClass, Transaction
 from pkadvisor.review.facts.base import Fact, KnownValue, number, sure

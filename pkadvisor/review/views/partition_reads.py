@@ -37,8 +37,7 @@ from pkadvisor.review.views.key_loads import (
     taken_beside,
     values_most,
 )
-from pkadvisor.review.views.once import once
-from pkadvisor.review.views.reads import span_s
+from pkadvisor.review.views.reads import once, span_s
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS
 from pkadvisor.table.odata import Parameter

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakKeyDictionary
 
 from pkadvisor.design.keys.conditions import Range, conditions
 from pkadvisor.design.keys.scheme import KeyScheme, variable
@@ -17,7 +20,6 @@ from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.access_plan import Access, AccessPlan, walk
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
-from pkadvisor.review.views.once import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, parse_datetime_ticks
 from pkadvisor.table.odata import Parameter
@@ -25,6 +27,26 @@ from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import ClassCost
+
+# -- Answers about queries that are found once.
+
+
+T = TypeVar("T")
+
+
+def once(compute: Callable[[TableView, QueryClass], T]) -> Callable[[TableView, QueryClass], T]:
+    """The same answer for the same query, found once."""
+    by_view: WeakKeyDictionary[TableView, dict[str, T]] = WeakKeyDictionary()
+
+    @wraps(compute)
+    def answer(view: TableView, query: QueryClass) -> T:
+        known = by_view.setdefault(view, {})
+        if query.name not in known:
+            known[query.name] = compute(view, query)
+        return known[query.name]
+
+    return answer
+
 
 SAME = 0.01
 """Numbers of requests within this share of each other are the same."""

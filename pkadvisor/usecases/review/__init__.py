@@ -29,10 +29,10 @@ from pkadvisor.review.rules.builtin import (
     MISMATCH,
     NEVER_SUPPRESSED,
     evaluate_builtin,
+    evaluate_constraints,
     keys_by_table,
     unmatched_tables,
 )
-from pkadvisor.review.rules.constraints import evaluate_constraints
 from pkadvisor.review.rules.evaluate import Evaluation, chosen, evaluate, regraded
 from pkadvisor.review.rules.rule import Rule, load_rules
 from pkadvisor.review.views.findings import Finding, Status

@@ -11,7 +11,7 @@ import pytest
 
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.counting import keeps_together
-from pkadvisor.design.plan.half_done import repair_of
+from pkadvisor.design.plan.requests import repair_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import guarantee, in_common, logged_transactions, pairs_of_rows
 from pkadvisor.limits import load_limits

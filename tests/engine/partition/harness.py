@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.range_errors import RangeMissing
+from pkadvisor.engine.partition.metadata import RangeMissing
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.rows import Change, Cursor, Row

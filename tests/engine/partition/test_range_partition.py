@@ -7,13 +7,15 @@ from dataclasses import replace
 import pytest
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.metadata import FORMAT, decode_root, encode_root
-from pkadvisor.engine.partition.range_errors import (
+from pkadvisor.engine.partition.metadata import (
+    FORMAT,
     KeyOutside,
     RangeMissing,
     RangeReadOnly,
     RangeStopped,
     WriteUncertain,
+    decode_root,
+    encode_root,
 )
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.range_rows import READ_ONLY, STOPPED
