@@ -94,6 +94,7 @@ class Machine(Scheduler):
         self._lag = LaggingSyncs(sync_every_ns, self.at, self.now_ns) if sync_every_ns else None
         self.counts: Counter[str] = Counter()
         self.calls, self.calling = 0, False
+        """How many calls have begun; whether one is under way, or waits for its turn."""
         self._idle: IdleThread | None = None
 
     def __enter__(self) -> Machine:
@@ -350,25 +351,10 @@ IDLE_S = 0.02
 """Without a call for so long the store is idle [A]."""
 
 
-class IdleWorld(Protocol):
-    """Whom the thread keeps going."""
-
-    calls: int
-    """How many calls have begun."""
-    calling: bool
-    """Whether one is under way, or waits for its turn."""
-
-    def advance(self) -> float | None:
-        """Does a piece of what is ready or due; seconds until there is more, None where nothing will ever be due."""
-
-    def now_ns(self) -> int:
-        """Its time."""
-
-
 class IdleThread:
     """Begins at once. It holds no reference to whom it serves: it ends with that, or when it is told to."""
 
-    def __init__(self, served: IdleWorld) -> None:
+    def __init__(self, served: Machine) -> None:
         self.turn = RLock()
         """Whoever runs the engine holds it."""
         self.wakes_ns = 0
@@ -388,7 +374,7 @@ class IdleThread:
         self._wake.set()
         self._thread.join()
 
-    def _live(self, served: ref[IdleWorld]) -> None:
+    def _live(self, served: ref[Machine]) -> None:
         seen, wait_s = -1, 0.0
         while True:
             self._wake.wait(wait_s)
@@ -399,7 +385,7 @@ class IdleThread:
             seen, wait_s = self._look(world, seen)
             world = None
 
-    def _look(self, world: IdleWorld, seen: int) -> tuple[int, float]:
+    def _look(self, world: Machine, seen: int) -> tuple[int, float]:
         """The count of calls that it saw, and how long to sleep; works where none has come since the last look."""
         calls = world.calls
         if calls != seen or world.calling or not self.turn.acquire(timeout=IDLE_S):
