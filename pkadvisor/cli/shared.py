@@ -162,7 +162,7 @@ class InputOptions:
 
     log: Annotated[
         list[str] | None,
-        option("--log", metavar="LOG...", help="Query logs: files, globs or '-'. Repeatable."),
+        option("--log", metavar="LOG...", help="Query logs: files, folders, globs or '-'."),
     ] = None
     design: Annotated[
         str | None,

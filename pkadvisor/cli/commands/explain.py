@@ -115,6 +115,8 @@ def _is_rule(target: str | None, scheme: str | None, rules: list[str] | None) ->
 def _target(target: str | None, given: list[str], scheme: str | None) -> str:
     """What is explained: keys that are given alone, with ``--scheme``, need no word for it."""
     written = scheme is not None and "|" in scheme
+    if scheme is not None and not written and "{" in scheme:
+        raise UsageError(f"{scheme} is one key", where="--scheme", fix=f"two are needed: --scheme '{scheme} | ROWKEY'")
     if target is None:
         if not written:
             raise UsageError("what is to be explained?", where="TARGET", fix=f"there are {', '.join(TARGETS)}")

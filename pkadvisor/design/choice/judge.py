@@ -330,12 +330,12 @@ def _obstacle(section: Section, workload: Workload, scheme: KeyScheme | None) ->
         why = f"'{workload.unpriced[0].name}' and all else that is asked for is over properties that the data lacks"
         if workload.unpriced[0].draw.by is not DrawBy.LOG:
             return why, "rows that have these properties"
-        return why, "which one is current? data and a log of the same table and the same time"
+        return why, "data and a log of the same table and the same time: one of these is of another"
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"
         return why, "its queries and writes with their rates, or a log"
     if unexplained_keys(section, scheme):
-        give = "a design file that declares what the keys are made of (partition_key and row_key)"
+        give = "the log of this table, or a design file that declares what the keys are made of"
         return "the log names keys that the data does not have", give
     return None
 

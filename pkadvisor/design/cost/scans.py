@@ -15,7 +15,7 @@ from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text,
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
-from pkadvisor.design.plan.other_kinds import first_letters
+from pkadvisor.design.plan.other_kinds import first_letters, leaves_out
 from pkadvisor.design.rows.asked.matching_rows import sampled_literal
 from pkadvisor.design.rows.asked_rows import with_copies
 from pkadvisor.design.rows.atoms import atom_properties
@@ -41,6 +41,7 @@ def rows_scanned(plan: AccessPlan, demand: Demand, scheme: KeyScheme, population
         return {
             via: np.full(len(demand.instances), population.total * _share_begun(other, row, label, population))
             for via, (other, row) in enumerate(keys)
+            if via == plan.via or not leaves_out(plan.access, plan.left_out, key, other)
         }
     own = _own_rows(plan, demand, population, key, index_row)
     own = own + missing_in_range(plan, key, index_row, demand, population)
@@ -197,6 +198,8 @@ def begun_rows(key: Key, row: IndexRow | None, label: str, population: Populatio
 def lie_among(plan: AccessPlan, key: Key, other: Key, demand: Demand, population: Population) -> Bools | None:
     """For each instance whether rows under another key lie between the bounds of a request; None where never."""
     everywhere = np.ones(len(demand.instances), dtype=bool)
+    if leaves_out(plan.access, plan.left_out, key, other):
+        return None
     if other.partition != key.partition:
         if plan.access is Access.TABLE_SCAN:
             return everywhere
@@ -210,8 +213,6 @@ def lie_among(plan: AccessPlan, key: Key, other: Key, demand: Demand, population
     if plan.access in SEVERAL_PARTITIONS:
         return everywhere  # the RowKey narrows nothing there
     mine, theirs = leading_text(key.row), leading_text(other.row)
-    if theirs in plan.left_out:
-        return None
     if plan.access is Access.PARTITION_SCAN:
         return everywhere if theirs.startswith(mine) else None
     return _label_between(plan, key.row, theirs, demand, population)

@@ -65,7 +65,8 @@ class AccessPlan:
     back: bool = False
     """Whether the periods are asked one after the other, the newest first, until ``$top`` rows are found."""
     left_out: frozenset[str] = frozenset()
-    """What the RowKeys of other kinds begin with that the comparisons leave out of the partition."""
+    """What the keys of other kinds begin with that the comparisons leave out: RowKeys of the partition, or of a scan of
+    the table PartitionKeys."""
     top: int | None = None
     """``$top`` of each request: only rows that come in the wanted order may be cut off."""
     unknown: tuple[str, ...] = ()

@@ -18,8 +18,6 @@ from pkadvisor.table.edm import EdmType
 
 HORIZON_MONTHS = 12.0
 """Months for which a number must have room where no growth is declared: the horizon of one that is."""
-MONTH_S = 2_629_746.0
-"""Seconds in a month, the mean of the Gregorian calendar."""
 DIGITS_MAX = {EdmType.INT32: 10, EdmType.INT64: 19}
 """Digits of the largest number of a type."""
 RISING_SHARE = 0.95

@@ -32,6 +32,7 @@ from pkadvisor.values import dataclass
 
 
 _FIELD = re.compile(r"\{[^{}]+\}")
+_PIECES = re.compile(r"(\{[^{}]+\})")
 _INVENTED = re.compile(r"(?<![\w'])[pr][0-9]+(?![\w'])")
 """A name as ``init`` and the inference of keys invent it: p1 of a PartitionKey, r1 of a RowKey."""
 
@@ -45,13 +46,37 @@ def key_names(current: AnalysisFullScheme | None) -> str:
     if not names:
         return ""
     example = current.examples[0]
-    keys = f"{quoted(example.partition_key)} | {quoted(example.row_key)}"
+    keys = " | ".join(
+        _marked(template, key)
+        for template, key in ((current.partition_key, example.partition_key), (current.row_key, example.row_key))
+    )
     are = "are parts of today's keys:" if names[1:] else "is a part of today's keys:"
     return f"{', '.join(names)} {are} {keys}"
 
 
+def _marked(template: str, key: str) -> str:
+    """A key with each piece that an invented name stands for in brackets: ``t[p1=05]`` of ``t{pad(p1,2)}``; as it is
+    where the template does not tell its pieces apart."""
+    pieces = [piece for piece in _PIECES.split(template) if piece]
+    names = [_INVENTED.findall(piece) if _FIELD.fullmatch(piece) else [] for piece in pieces]
+    fewest, most = (
+        re.fullmatch("".join(f"({re.escape(p)})" if p[0] != "{" else f"({each})" for p in pieces), key, re.DOTALL)
+        for each in (".*?", ".*")
+    )
+    if fewest is None or most is None or fewest.groups() != most.groups():
+        return quoted(key)
+    texts = (
+        f"[{name[0]}={quoted(text)}]" if name else quoted(text)
+        for name, text in zip(names, fewest.groups(), strict=True)
+    )
+    return "".join(texts)
+
+
 ONE_LINE = 66
 """Characters of a sentence on one line of 80 columns, beside its label: what follows from a rate is never cut off."""
+NO_RATE = "you add queries. No rate of one query, 0.001x to 1,000x, would."
+NOT_WORTH_REWRITING = ("storage", "simplicity")
+"""Goals that are no reason to rewrite every row: keys that are ahead by these alone differ in some bytes."""
 
 
 def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
@@ -62,6 +87,8 @@ def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
     flip = table.flip
     if flip is None or table.why_not or table.ranking_says == "unsatisfied":
         return ""
+    if table.ranking_says == "keep" and flip.goal in NOT_WORTH_REWRITING:
+        return NO_RATE
     if flip.query is not None and flip.rate_per_s is not None:
         before = next((q.rate_per_s for q in table.workload if q.name == flip.query), None)
         name = f"'{brief(flip.query)}'"
@@ -80,7 +107,7 @@ def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
     if flip.turn == "ahead":
         keys = "the next best keys" if flip.rank == 2 else f"the keys of rank {flip.rank}"
         return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
-    return "you add queries. No rate of one query, 0.001x to 1,000x, would."
+    return NO_RATE
 
 
 def _instead(flip: AnalysisFlip, table: AnalysisTable) -> list[str]:
@@ -295,14 +322,14 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
     )
 
 
-def _throttled_short(table: AnalysisTable, refused: float) -> str:
+def _throttled_short(table: AnalysisTable, refused: float | None) -> str:
     said = sentences.throttled(table, refused)
     return said if len(said) <= ONE_LINE else sentences.throttled(table, refused, in_short=True)
 
 
-def _refused_in_log(log: AnalysisLog | None) -> float:
-    """The share of the attempts of a log, of all its tables, that got 503."""
-    return log.throttled / log.requests_attempted if log is not None and log.requests_attempted else 0.0
+def _refused_in_log(log: AnalysisLog | None) -> float | None:
+    """The share of the attempts of a log, of all its tables, that got 503; None without attempts."""
+    return log.throttled / log.requests_attempted if log is not None and log.requests_attempted else None
 
 
 def _refusals(log: AnalysisLog | None) -> str:

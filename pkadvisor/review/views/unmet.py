@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from string import ascii_uppercase
 
 from pkadvisor.design.keys.key_collisions import KeyedRows, usual_values
 from pkadvisor.design.keys.scheme import Key
@@ -123,7 +124,8 @@ def _equals(
     """Whether some key can be the text that an ``eq`` names; a parameter stands for the value of the same entity."""
     operand = comparison.operand
     if not isinstance(operand, Parameter):
-        return not isinstance(operand.value, str) or may_meet(languages, (exactly(operand.value),))
+        text = operand.value
+        return not isinstance(text, str) or (may_meet(languages, (exactly(text),)) and not _in_capitals(text, parts))
     if operand.type not in (None, EdmType.STRING):
         return True
     places = [n for n, part in enumerate(parts) if operand.name in part.properties]
@@ -138,6 +140,14 @@ def _equals(
         rows = KeyedRows(Key((Field(operand.name),), ()), types, {operand.name: value} if value != ANY else {})
         (value,) = rows.languages((Field(operand.name),))
     return may_meet(languages, (exactly(operand.prefix), value, exactly(operand.suffix)))
+
+
+def _in_capitals(text: str, parts: tuple[Part, ...]) -> bool:
+    """Whether a text has capital letters that no key has: values stand in lower case in it, and its constant text has
+    none such. An escape (``~002F``) is written in capitals."""
+    constants = "".join(part.constant or "" for part in parts)
+    lowered = all(part.folds_case for part in parts if part.constant is None)
+    return lowered and "~" not in text and any(c in ascii_uppercase and c not in constants for c in text)
 
 
 # --- ranges -----------------------------------------------------------------------------------------------------------
