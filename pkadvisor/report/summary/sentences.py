@@ -22,12 +22,11 @@ from pkadvisor.report.summary.figures import (
     first_break,
     lost,
     queries_of,
-    query_reads,
     reads_only_what_it_returns,
-    still_scans,
     term,
     worst_query,
 )
+from pkadvisor.report.summary.scans import query_reads, still_scans
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, condition, no_key_holds, ranking_of, sureness
 
 BUSIEST = "does the log hold the busiest hours?"

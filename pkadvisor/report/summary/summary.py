@@ -14,16 +14,8 @@ from pkadvisor.errors import InputError
 from pkadvisor.numbers import amount, percent, plural, rate
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.summary import sentences
-from pkadvisor.report.summary.figures import (
-    Figures,
-    FirstBreak,
-    brief,
-    figures_of,
-    queries_of,
-    query_reads,
-    term,
-    worst_query,
-)
+from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures_of, queries_of, term, worst_query
+from pkadvisor.report.summary.scans import query_reads
 from pkadvisor.report.summary.sentences import refused_entities, sentence_of, worst_violation
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, HEADLINES, give, table_title, verdict_of
 from pkadvisor.values import dataclass
