@@ -14,14 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, product
 
 from pkadvisor.design.choice.asked_texts import asked, spellings
-from pkadvisor.design.choice.key_building import (
-    SINGLE_PARTITION_MAX,
-    KeyGround,
-    complete,
-    part_for,
-    range_parts,
-    unfit,
-)
+from pkadvisor.design.choice.key_building import SINGLE_PARTITION_MAX, KeyGround, complete, part_for, range_parts, unfit
 from pkadvisor.design.keys.conditions import NearRule
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field, Hash, Literal, Lower, Part, Prefix, Time

@@ -12,13 +12,7 @@ from pkadvisor.design.cost.shared_key_findings import own_row_remarks, shared_re
 from pkadvisor.design.keys.key_collisions import merged_by_loss, merged_by_touching
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template, separators
-from pkadvisor.design.keys.transforms import (
-    Atom,
-    Context,
-    Part,
-    escape,
-    part_properties,
-)
+from pkadvisor.design.keys.transforms import Atom, Context, Part, escape, part_properties
 from pkadvisor.design.load.contention import contention
 from pkadvisor.design.load.estimates import Bench, Break, Remark, Violation
 from pkadvisor.design.load.keyfacts import key_surplus, longest, longest_row

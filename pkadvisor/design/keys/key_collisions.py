@@ -312,7 +312,7 @@ def _values(edm: EdmType) -> tuple[Value, ...]:
     if edm is EdmType.DATETIME:
         return (_MOMENT, *(_MOMENT + span * _SECOND for span in _SPANS_S), _MOMENT + _SECOND // 2)
     if edm is EdmType.STRING:
-        beginnings = [(3 * _ALPHABET)[:count] for count in range(1, 3 * len(_LETTERS) + 1)]
+        beginnings = [(3 * _ALPHABET)[:count] for count in range(1, 3 * len(_ALPHABET) + 1)]
         return (*(text + end for text in beginnings for end in "12"), *(f"u{number}" for number in range(1, 500)))
     if edm is EdmType.GUID:
         return tuple(f"00000000-0000-4000-8000-{number:012d}" for number in range(1, 500))

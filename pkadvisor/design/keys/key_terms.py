@@ -19,13 +19,7 @@ from typing import Any
 
 from pkadvisor.design.keys.conditions import Conditions, Operand, Range
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import (
-    RANGE_END,
-    Context,
-    HashPart,
-    Part,
-    PeriodPart,
-)
+from pkadvisor.design.keys.transforms import RANGE_END, Context, HashPart, Part, PeriodPart
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType
 from pkadvisor.table.filters import braced
 from pkadvisor.table.odata import Comparison, Operator, Parameter, TypedValue, bind, format_filter

@@ -8,12 +8,7 @@ from itertools import pairwise
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, key_expression, variable
 from pkadvisor.design.keys.template import over_tokens, separators, types_shown
-from pkadvisor.design.keys.transforms import (
-    FORBIDDEN,
-    Context,
-    Part,
-    escape_expression,
-)
+from pkadvisor.design.keys.transforms import FORBIDDEN, Context, Part, escape_expression
 from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import under

@@ -21,15 +21,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from pkadvisor.design.keys.conditions import Conditions
-from pkadvisor.design.keys.key_terms import (
-    NOTHING_KNOWN,
-    KeyTerm,
-    KeyText,
-    Known,
-    bounds,
-    direction,
-    within,
-)
+from pkadvisor.design.keys.key_terms import NOTHING_KNOWN, KeyTerm, KeyText, Known, bounds, direction, within
 from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text, multi_valued, variable
 from pkadvisor.design.keys.template import keys_meet
 from pkadvisor.design.keys.transforms import Atom, Context, HashPart, Part, PeriodPart, part_properties, time_unit
@@ -39,15 +31,7 @@ from pkadvisor.design.plan.caller import Caller
 from pkadvisor.design.plan.other_kinds import leaves_out, leaving_out
 from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import (
-    MAX_COMPARISONS,
-    Comparison,
-    Filter,
-    Operator,
-    Or,
-    comparison_count,
-    properties,
-)
+from pkadvisor.table.odata import MAX_COMPARISONS, Comparison, Filter, Operator, Or, comparison_count, properties
 from pkadvisor.values import dataclass
 
 

@@ -16,13 +16,7 @@ from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, part_properties
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged import twins
-from pkadvisor.design.rows.logged.choices import (
-    choice_filter,
-    choices_in,
-    constants_of,
-    expanded,
-    plain_name,
-)
+from pkadvisor.design.rows.logged.choices import choice_filter, choices_in, constants_of, expanded, plain_name
 from pkadvisor.design.rows.logged.known_entities import entity_reader
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in

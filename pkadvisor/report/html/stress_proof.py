@@ -5,12 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from pkadvisor.documents.stress import (
-    StressDesign,
-    StressDocument,
-    StressMeasured,
-    StressTable,
-)
+from pkadvisor.documents.stress import StressDesign, StressDocument, StressMeasured, StressTable
 from pkadvisor.documents.stress_run import StressBreak
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.place import Context, Missing, Places

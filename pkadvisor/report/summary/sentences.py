@@ -6,12 +6,7 @@ import math
 import re
 
 from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisGround, AnalysisLog
-from pkadvisor.documents.analysis_scheme import (
-    AnalysisFullScheme,
-    AnalysisIndexRow,
-    AnalysisScheme,
-    AnalysisViolation,
-)
+from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisIndexRow, AnalysisScheme, AnalysisViolation
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
 from pkadvisor.documents.part import MOVES, OTHER_CASE, RATES_APART, REFUSED_BURST, TOO_MANY
 from pkadvisor.numbers import milliseconds, percent, rate, ratio

@@ -22,15 +22,7 @@ from pkadvisor.review.views.key_loads import kinds_of
 from pkadvisor.review.views.reads import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import (
-    Comparison,
-    Filter,
-    Operator,
-    Or,
-    Parameter,
-    conjuncts,
-    format_filter,
-)
+from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, conjuncts, format_filter
 from pkadvisor.values import dataclass
 
 BRANCHES_MAX = 64

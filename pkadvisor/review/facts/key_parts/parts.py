@@ -7,11 +7,7 @@ from collections.abc import Callable, Iterator
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import (
-    Context,
-    EdmType,
-    Part,
-)
+from pkadvisor.design.keys.transforms import Context, EdmType, Part
 from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.design.rows.arrivals import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
