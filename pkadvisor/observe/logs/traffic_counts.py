@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from pkadvisor.lazy import Bools, Ints, np, pl
@@ -31,35 +32,9 @@ class _Tally:
         return self.attempts - self.retries - self.pages
 
 
-@dataclass(frozen=True, slots=True)
-class _ClassKey:
+def _class_of(route: Route) -> Route:
     """What makes two routes one class: all but being a further page."""
-
-    table: str
-    op: Op
-    address: bool = False
-    grouped: bool = False
-    shape: str = ""
-    pk_equal: bool = False
-    select: str = ""
-    top: int | None = None
-    order_by: tuple[str, ...] = ()
-    kind: str = ""
-
-    @classmethod
-    def of(cls, route: Route) -> _ClassKey:
-        return cls(
-            route.table,
-            route.op,
-            route.address,
-            route.grouped,
-            route.shape,
-            route.pk_equal,
-            route.select,
-            route.top,
-            route.order_by,
-            route.kind,
-        )
+    return replace(route, continued=False, encoded=False, account="", skip="")
 
 
 class _Routes(NamedTuple):
@@ -121,8 +96,8 @@ class TrafficCounts:
         self._waiting: list[pl.DataFrame] = []
         self._waiting_rows = 0
         self._ordinal = 0  # rows folded so far: the identity of requests without one
-        self._classes: dict[_ClassKey, int] = {}
-        self._keys: list[_ClassKey] = []
+        self._classes: dict[Route, int] = {}
+        self._keys: list[Route] = []
         self._tables: dict[str, int] = {}
         self._tallies: list[_Tally] = []
         self._route_rows: list[tuple[int, int, int, bool, bool, bool, bool]] = []
@@ -154,7 +129,7 @@ class TrafficCounts:
             self._waiting, self._waiting_rows = [], 0
             self._fold(whole)
 
-    def _class(self, key: _ClassKey) -> int:
+    def _class(self, key: Route) -> int:
         code = self._classes.get(key)
         if code is None:
             code = self._classes[key] = len(self._keys)
@@ -170,8 +145,8 @@ class TrafficCounts:
                 self._route_rows.append((-1, -1, -1, True, False, False, False))
                 continue
             left_out = wanted is not None and route.table.lower() != wanted
-            code = self._class(_ClassKey.of(route)) if not left_out else -1
-            batch = self._class(_ClassKey(route.table, Op.BATCH, kind="")) if route.grouped and not left_out else -1
+            code = self._class(_class_of(route)) if not left_out else -1
+            batch = self._class(Route(route.table, Op.BATCH)) if route.grouped and not left_out else -1
             table = self._tables.get(route.table, -1)
             self._route_rows.append((code, batch, table, False, route.continued, route.op.writes, left_out))
         return _Routes(*np.array(self._route_rows, dtype=np.int64).reshape(-1, len(_Routes._fields)).T)
