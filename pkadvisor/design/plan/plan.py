@@ -1,7 +1,7 @@
 """From a query class and a key to the requests that answer it: what the key serves, and what is left to filter.
 
 A filter is taken apart into conditions on single properties. The parts of a key are then walked from the left
-(``walk``).
+(``access_plan``).
 
     PartitionKey walk            RowKey walk                 access
     all parts fixed              all parts fixed             point
@@ -21,34 +21,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from pkadvisor.design.keys.conditions import Conditions
-from pkadvisor.design.keys.key_terms import (
-    NOTHING_KNOWN,
-    KeyTerm,
-    KeyText,
-    Known,
-    bounds,
-    direction,
-    within,
-)
+from pkadvisor.design.keys.key_terms import NOTHING_KNOWN, KeyTerm, KeyText, Known, bounds, direction, within
 from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text, multi_valued, variable
 from pkadvisor.design.keys.template import keys_meet
 from pkadvisor.design.keys.transforms import Atom, Context, HashPart, Part, PeriodPart, part_properties, time_unit
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
-from pkadvisor.design.plan.access_plan import Access, AccessPlan, product
+from pkadvisor.design.plan.access_plan import FAN_OUT_MAX, Access, AccessPlan, Walk, enumerated, product, walk
 from pkadvisor.design.plan.caller import Caller
 from pkadvisor.design.plan.other_kinds import leaves_out, leaving_out
-from pkadvisor.design.plan.walk import FAN_OUT_MAX, Walk, enumerated, walk
 from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import (
-    MAX_COMPARISONS,
-    Comparison,
-    Filter,
-    Operator,
-    Or,
-    comparison_count,
-    properties,
-)
+from pkadvisor.table.odata import MAX_COMPARISONS, Comparison, Filter, Operator, Or, comparison_count, properties
 from pkadvisor.values import dataclass
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.rows.density import density_of
-from pkadvisor.design.rows.passing import US, logged_inserts
+from pkadvisor.design.rows.fronts import US, logged_inserts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Ints, np, pl
 from pkadvisor.observe.workload import Operation, Workload

@@ -6,28 +6,23 @@ import math
 import re
 
 from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisGround, AnalysisLog
-from pkadvisor.documents.analysis_scheme import (
-    AnalysisFullScheme,
-    AnalysisIndexRow,
-    AnalysisScheme,
-    AnalysisViolation,
-)
+from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisIndexRow, AnalysisScheme, AnalysisViolation
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
-from pkadvisor.documents.notes import MOVES, OTHER_CASE, RATES_APART, REFUSED_BURST, TOO_MANY
+from pkadvisor.documents.part import MOVES, OTHER_CASE, RATES_APART, REFUSED_BURST, TOO_MANY
 from pkadvisor.numbers import milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.figures import (
     CAUSES,
+    SAME_LENGTH,
     brief,
     first_break,
+    lost,
     queries_of,
     reads_only_what_it_returns,
     term,
     worst_query,
 )
-from pkadvisor.report.summary.goals import SAME_LENGTH, lost
-from pkadvisor.report.summary.no_key import no_key_holds
 from pkadvisor.report.summary.scans import query_reads, still_scans
-from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, condition, ranking_of, sureness
+from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, condition, no_key_holds, ranking_of, sureness
 
 BUSIEST = "does the log hold the busiest hours?"
 ONLY_READ = "is this table only read? The log has no writes of it."

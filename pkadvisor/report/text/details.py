@@ -16,15 +16,12 @@ from pkadvisor.documents.analysis_scheme import (
 from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.numbers import MONTH_S, amount, breaks, milliseconds, percent, plural, rate
 from pkadvisor.report.documents.stored import quoted
-from pkadvisor.report.summary.figures import by_load, reads_only_what_it_returns, term
-from pkadvisor.report.summary.goals import lost
-from pkadvisor.report.summary.no_key import without_tried
+from pkadvisor.report.summary.figures import by_load, lost, reads_only_what_it_returns, term
 from pkadvisor.report.summary.sentences import left_out
-from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title
+from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title, without_tried
 from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.ranking import write_ranking
-from pkadvisor.report.text.scheme_page import flip_sentence, write_broken, write_grounds
+from pkadvisor.report.text.scheme_page import flip_sentence, write_broken, write_grounds, write_ranking
 from pkadvisor.report.text.text_charts import write_heat
 
 

@@ -19,18 +19,10 @@ from pkadvisor.design.keys.transforms.languages import ANY, Language, Run, exact
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.key_loads import kinds_of
-from pkadvisor.review.views.once import once
+from pkadvisor.review.views.reads import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import (
-    Comparison,
-    Filter,
-    Operator,
-    Or,
-    Parameter,
-    conjuncts,
-    format_filter,
-)
+from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, conjuncts, format_filter
 from pkadvisor.values import dataclass
 
 BRANCHES_MAX = 64

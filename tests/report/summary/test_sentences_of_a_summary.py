@@ -12,7 +12,7 @@ from pkadvisor.cli.commands.analyze import unsatisfied
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate
-from pkadvisor.documents.notes import MOVES, OTHER_CASE
+from pkadvisor.documents.part import MOVES, OTHER_CASE
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.stress_words import scheme_target
 from pkadvisor.report.summary.sentences import cautions

@@ -17,9 +17,8 @@ from pkadvisor.report.summary.figures import Figures, FirstBreak, first_break
 from pkadvisor.report.summary.sentences import cautions, left_out
 from pkadvisor.report.summary.summary import TABLES_SHOWN, Summary
 from pkadvisor.report.summary.summary import summarize as summary_of
-from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.verdict_page import LABEL, LINES_MAX, WIDER, figure_lines, table_lines
+from pkadvisor.report.text.verdict_page import LABEL, LINES_MAX, WIDER, figure_lines, render_text, table_lines
 from tests.report.support import SAMPLES, result
 from tests.tiers import examples
 
