@@ -191,6 +191,8 @@ class Counts:
                 sent, counted = _of_class(answers, each, layout)
                 requests, entities = requests + answers.asked.rate * sent, entities + answers.asked.rate * counted
         found = {goal: _value(printed, goal) for goal, _ in GOALS}
+        if any(transaction.group_by for transaction in self._world.transactions):
+            requests = found["requests"]  # one for each group of writes, which no loop over single ones tells
         return {**found, "requests": requests, "entities": entities}
 
 
