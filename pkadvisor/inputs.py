@@ -15,7 +15,7 @@ from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
-    from pkadvisor.design.draft.assign import Drafted
+    from pkadvisor.design.draft.facts import Drafted
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.data.digests import FileDigest
@@ -103,7 +103,7 @@ def evidence_of(request: AnalyzeRequest, progress: Progress, *, draft: bool = Tr
 
 def _key_datasets(declaration: Declaration, traffic: Traffic) -> list[Dataset]:
     """The logged keys of tables that have key parts and no other property, as their data."""
-    from pkadvisor.design.draft.assign import key_dataset
+    from pkadvisor.design.draft.facts import key_dataset
     from pkadvisor.design.draft.tables import logged_keys
 
     out = []
@@ -120,7 +120,7 @@ def draft_of(
     request: AnalyzeRequest, progress: Progress
 ) -> tuple[Drafted, list[tuple[DataProfile, Dataset]], Traffic | None]:
     """The tables of data and logs of which no design speaks, and what was read."""
-    from pkadvisor.design.draft.assign import drafted
+    from pkadvisor.design.draft.facts import drafted
     from pkadvisor.design.draft.workload import quoted_properties
 
     traffic = traffic_of(request, progress)
@@ -306,9 +306,9 @@ def _profiled(
     from pkadvisor.observe.data.declared_types import in_declared_types
     from pkadvisor.observe.data.kinds import by_kind
     from pkadvisor.observe.logs.formats import log_in_place_of_data
+    from pkadvisor.observe.profile.data_profile import refused
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_json import FILE_SAMPLE_ROWS
-    from pkadvisor.observe.profile.service_limits import refused
 
     typed = with_key_data(tuple(datasets), declaration)
     kinds = {t.name: [k.name for k in t.kinds] for t in (declaration.tables if declaration else ())}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+MONTH_S = 365.25 / 12 * 86_400.0
+"""Seconds of a mean month; growth, retention and prices do not need the calendar."""
+
 
 def amount(value: float | None) -> str:
     """A number at three or so digits with thousands separated, never with an exponent."""

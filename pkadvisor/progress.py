@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import rich.console
     import rich.progress
 
 
-class Progress(Protocol):
-    """Calls may come from any thread; none of them changes a result."""
+class Progress:
+    """Calls may come from any thread; none of them changes a result. Here they do nothing."""
 
     def phase(self, name: str, total_bytes: int | None = None) -> None:
         """A new stage of the work begins; ``total_bytes`` is None when its size is unknown."""
@@ -30,20 +30,11 @@ class Progress(Protocol):
         """Something that the user should know although the work goes on; may carry text from user data."""
 
 
-class SilentProgress:
+class SilentProgress(Progress):
     """Says nothing."""
 
-    def phase(self, name: str, total_bytes: int | None = None) -> None:
-        pass
 
-    def advance(self, n: int) -> None:
-        pass
-
-    def note(self, text: str) -> None:
-        pass
-
-
-class NoteProgress(SilentProgress):
+class NoteProgress(Progress):
     """Hands notes to ``say`` (which escapes them) and ignores the rest."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -53,7 +44,7 @@ class NoteProgress(SilentProgress):
         self._say(text)
 
 
-class BarProgress:
+class BarProgress(Progress):
     """A transient bar on a terminal; work shorter than ``delay_s`` never shows it.
 
     A context manager: leaving it removes the bar, also after an error.
@@ -99,7 +90,8 @@ class BarProgress:
         self._say(text)
 
     def _appear(self) -> None:
-        from rich.progress import BarColumn, DownloadColumn, Progress, Task, TextColumn, TimeRemainingColumn
+        from rich import progress
+        from rich.progress import BarColumn, DownloadColumn, Task, TextColumn, TimeRemainingColumn
         from rich.text import Text
 
         class _Done(DownloadColumn):
@@ -111,7 +103,7 @@ class BarProgress:
         with self._lock:
             if self._closed:
                 return
-            self._bar = Progress(
+            self._bar = progress.Progress(
                 TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=24),
                 _Done(),

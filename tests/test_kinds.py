@@ -14,8 +14,8 @@ from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Transaction, Workload
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.result import dump_json
-from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.explanation import render_explanation
+from pkadvisor.report.text.verdict_page import render_text
 from pkadvisor.table.edm import EdmType
 from tests.kinds_cases import bank, devices, shop
 from tests.plain import explain_query, explain_scheme, explain_stored

@@ -303,7 +303,7 @@ def test_values_have_types_and_not_names_in_quotes() -> None:
 def test_a_shown_number_of_few_digits_is_written_by_the_helpers_that_know_no_exponent() -> None:
     """``f"{98_500:.3g}"`` is 9.85e+04. Values of six digits, and those that are read back as numbers, may stay."""
     few = re.compile(r"(?<!float\(f')(?<!float\(f\")\{[^{}]*:,?\.[1-4]g\}")
-    guarded = {"numbers.py", "scales.py", "explanation.py", "ranking.py", "score_page.py", "front_windows.py"}
-    guarded |= {"wording.py", "evaluate.py", "text.py", "workload.py", "reads.py"}
+    guarded = {"numbers.py", "scales.py", "explanation.py", "scheme_page.py", "score_page.py", "front_windows.py"}
+    guarded |= {"findings.py", "evaluate.py", "text.py", "workload.py", "reads.py"}
     files = sorted((ROOT / "pkadvisor").rglob("*.py"))
     assert [path.name for path in files if path.name not in guarded and few.search(path.read_text())] == []

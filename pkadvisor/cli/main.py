@@ -74,7 +74,7 @@ def _run(arguments: list[str]) -> int:
     import typer.main
 
     from pkadvisor.cli.app import app
-    from pkadvisor.cli.completions import COMPLETE
+    from pkadvisor.cli.shared import COMPLETE
 
     command = typer.main.get_command(app)
     if instruction := os.environ.get(COMPLETE):

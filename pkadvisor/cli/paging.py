@@ -9,19 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from pkadvisor.cli.console import (
-    PIPE_WIDTH,
-    escape_page,
-    is_terminal,
-    redact_result,
-    say,
-    speaks_unicode,
-    wants_color,
-    width_of,
-    without_secrets,
-    write_bytes,
-    write_text,
-)
+from pkadvisor.cli import console
 from pkadvisor.cli.output import OutputTarget, size_text, write_whole
 from pkadvisor.cli.shared import ResultFormat, Shared, option
 from pkadvisor.errors import UsageError
@@ -99,29 +87,29 @@ def deliver(
                 content = renderers[target.format](document, shared, False)
                 write_whole(target.path, content)
                 size = len(content)
-            say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
+            console.say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
     if shared.quiet and targets and page is ResultFormat.text and all(target.path is not None for target in targets):
         return
     if page in PAGES:
-        write_bytes(page_of(document, options))
+        console.write_bytes(page_of(document, options))
     elif page is ResultFormat.text:
-        write_text(renderers[page](document, shared, True).decode())
+        console.write_text(renderers[page](document, shared, True).decode())
     else:
-        write_bytes(renderers[page](document, shared, True))
+        console.write_bytes(renderers[page](document, shared, True))
 
 
 def text_page(draw: Callable[..., str], document: Any, shared: Shared, on_terminal: bool, **choices: Any) -> bytes:
     """A document as text: for standard output as wide and coloured as that is, for a file neither."""
     stream = sys.stdout if on_terminal else None
-    color = on_terminal and wants_color(shared.color, terminal=is_terminal(stream))
+    color = on_terminal and console.wants_color(shared.color, terminal=console.is_terminal(stream))
     page = draw(
         document,
-        width=width_of(stream) if on_terminal else PIPE_WIDTH,
+        width=console.width_of(stream) if on_terminal else console.PIPE_WIDTH,
         color=color,
-        ascii_only=on_terminal and not speaks_unicode(stream),
+        ascii_only=on_terminal and not console.speaks_unicode(stream),
         **choices,
     )
-    text = escape_page(redact_result(page), color=color)
+    text = console.escape_page(console.redact_result(page), color=color)
     return (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "backslashreplace")
 
 
@@ -135,7 +123,7 @@ def write_page(path: Path, document: Any, options: HtmlOptions, *, folder: bool)
 
     from pkadvisor.report.html.page import render_folder
 
-    files = render_folder(without_secrets(to_builtins(document)), options)
+    files = render_folder(console.without_secrets(to_builtins(document)), options)
     for name, content in files.items():
         write_whole(path / name, content)
     return sum(map(len, files.values()))
@@ -147,4 +135,4 @@ def page_of(document: Any, options: HtmlOptions) -> bytes:
 
     from pkadvisor.report.html.page import render_html
 
-    return render_html(without_secrets(to_builtins(document)), options)
+    return render_html(console.without_secrets(to_builtins(document)), options)

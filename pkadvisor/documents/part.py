@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -18,6 +18,9 @@ Words = Annotated[str, Meta(min_length=1)]
 
 class Part(Struct, frozen=True):
     """An object of a document. It has the members of its fields; what a later minor version adds is passed over."""
+
+
+PartT = TypeVar("PartT", bound=Part)
 
 
 class Tool(Part, frozen=True, kw_only=True):
@@ -41,6 +44,37 @@ def word(value: str | None) -> Any:
     return None if value is None else str(value)
 
 
+def part_of(kind: type[PartT], source: object, /, **members: Any) -> PartT:
+    """A part of a document: the ``members`` that are given, and what ``source`` has under the names of the others."""
+    taken = (name for name in kind.__struct_fields__ if name not in members and hasattr(source, name))
+    return kind(**{name: _plain(getattr(source, name)) for name in taken}, **members)
+
+
+def _plain(value: Any) -> Any:
+    """A value as a document holds it: fractions at six significant digits, texts without their enum, lists."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, str) else value
+
+
 def said(description: str) -> Meta:
     """What a member holds, for readers of the schema."""
     return Meta(description=description)
+
+
+# -- Words and bounds that decide which note of a document its first page shows: they are written and looked for alike.
+
+
+MOVES = "moves entities to another partition by a delete and an insert"
+"""How the note of a write begins that changes the PartitionKey."""
+OTHER_CASE = " is in the data in another case only: if they mean the same, a key over "
+"""Behind what a query asks of a property; before the part of key that finds every spelling."""
+TOO_MANY = "' holds at most "
+"""What stands between the name of a transaction and the number of entities that it may write."""
+RATES_APART = 10.0
+"""From this factor on a declared rate of inserts contradicts the data. What a log inserts in its hours is no rate of
+the years that the data holds."""
+REFUSED_BURST = "refused-burst"
+"""Code of the remark on a partition whose busiest second is over its target, where the log shows refused bursts."""

@@ -6,16 +6,9 @@ from typing import Annotated, Literal
 
 from msgspec import field
 
+from pkadvisor.documents import stress_run
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisViolation
 from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Share, Tool, said
-from pkadvisor.documents.stress_run import (
-    StressLimit,
-    StressMeasuredRun,
-    StressPartitionTest,
-    StressPrediction,
-    StressRun,
-    StressSetting,
-)
 
 
 class StressResidual(Part, frozen=True, kw_only=True):
@@ -70,7 +63,7 @@ class StressMeasured(Part, frozen=True, kw_only=True):
     late_share: Annotated[Share, said("Operations that the client sent more than 50 ms late.")]
     late_ms_max: Amount
     kept_up: Annotated[bool, said("Whether the client sent in time.")]
-    run: StressMeasuredRun
+    run: stress_run.StressMeasuredRun
     residuals: list[StressResidual]
     calibration: Annotated[StressCalibration, said("Numbers of the model, measured there.")]
     removed: Annotated[bool, said("Whether the table is gone again.")]
@@ -92,11 +85,11 @@ class StressDesign(Part, frozen=True, kw_only=True):
     untested: Annotated[
         str | None, said("What decides about these keys and is not part of the runs; null where nothing is missing.")
     ]
-    runs: Annotated[list[StressRun], said("Warmed up, cold start, and the closed loop if it was asked for.")]
-    prediction: StressPrediction
-    limit: Annotated[StressLimit | None, said("Of --find-limit.")]
+    runs: Annotated[list[stress_run.StressRun], said("Warmed up, cold start, and the closed loop if it was asked for.")]
+    prediction: stress_run.StressPrediction
+    limit: Annotated[stress_run.StressLimit | None, said("Of --find-limit.")]
     partition_test: Annotated[
-        StressPartitionTest | None,
+        stress_run.StressPartitionTest | None,
         said("One partition alone, on a table of one range, without retries, beside the target of a partition."),
     ]
     measured: Annotated[StressMeasured | None, said("null: no --target was given.")]
@@ -232,7 +225,7 @@ class StressDocument(Part, frozen=True, kw_only=True):
     inputs: Annotated[StressInput, said("What was read: file names without folders.")] = StressInput(
         design=None, result=None, files=[]
     )
-    settings: Annotated[StressSetting, said("What was asked for.")]
+    settings: Annotated[stress_run.StressSetting, said("What was asked for.")]
     tables: list[StressTable]
     limits: Annotated[StressLimits, said("What the model of the service rests on.")]
 

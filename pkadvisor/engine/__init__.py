@@ -4,7 +4,7 @@ It knows nothing of key design. It stores entities as the Table service does, on
 nothing that it acknowledged. Three layers, each knowing only the one below::
 
     front-end layer    tables/table_service.py    entities, ETags, group transactions, filters, continuation
-                       partition/front_end.py     which server has the key: a copy of the partition map
+                       partition/partition_map.py which server has the key: a copy of the partition map
     partition layer    partition/                 ranges of keys, servers, their manager; lsm/ keeps a range's rows
     stream layer       stream/                    blocks in extents in streams, three copies of each, append only
 

@@ -38,7 +38,7 @@ On files those that are under way together share appends and syncs (*group commi
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 from msgspec.structs import force_setattr
 
@@ -47,41 +47,13 @@ from pkadvisor.engine.partition.statistics import Statistics, total
 from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
+from pkadvisor.engine.worlds.machine import Machine
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Task
 from pkadvisor.table.store import Operation, Outcome
 
 T = TypeVar("T")
 MS = 1_000_000
-
-
-class Runner(Protocol):
-    """What both worlds can do for somebody outside of them."""
-
-    def now_ns(self) -> int:
-        """Time since the world began, in ns."""
-
-    def run(self, coroutine: Coroutine[Any, Any, T], node: str = "") -> T:
-        """Runs a coroutine, and the world around it, until it ends."""
-
-    def spawn(self, coroutine: Coroutine[Any, Any, T], node: str = "") -> Task[T]:
-        """Starts a task."""
-
-    async def sleep(self, duration_ns: int) -> None:
-        """Waits."""
-
-    def lengths(self) -> dict[str, int]:
-        """The bytes of each file by name (``node/device/file``)."""
-
-    def close(self) -> None:
-        """Ends it."""
-
-
-@runtime_checkable
-class VirtualTime(Protocol):
-    """A world whose time goes on only when it is told to."""
-
-    def run_until(self, time_ns: int) -> None:
-        """Runs the world until a moment."""
 
 
 class EmbeddedStore:
@@ -96,7 +68,7 @@ class EmbeddedStore:
 
     def __init__(
         self,
-        world: Runner,
+        world: Machine | Simulator,
         service: TableService,
         node: str = "front-end-0",
         stamp: Stamp | None = None,
@@ -109,7 +81,7 @@ class EmbeddedStore:
         self._node = node
         self._limits = table_limits
         self._began_ns = world.now_ns()
-        self._virtual = world if isinstance(world, VirtualTime) else None
+        self._virtual = world if isinstance(world, Simulator) else None
 
     def __enter__(self) -> EmbeddedStore:
         return self

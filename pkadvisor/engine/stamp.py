@@ -15,10 +15,9 @@ from collections.abc import Callable
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.partition.balancer import Balancer, Policy
-from pkadvisor.engine.partition.front_end import FrontEnd
 from pkadvisor.engine.partition.lock_service import LockService
 from pkadvisor.engine.partition.partition_manager import PartitionManager
-from pkadvisor.engine.partition.partition_map import PartitionMap
+from pkadvisor.engine.partition.partition_map import FrontEnd, PartitionMap
 from pkadvisor.engine.partition.partition_server import PartitionServer
 from pkadvisor.engine.partition.statistics import Statistics, total
 from pkadvisor.engine.stream.topology import lay_out

@@ -16,7 +16,7 @@ from pkadvisor.documents.review import (
     ReviewQuery,
 )
 from pkadvisor.numbers import TIMED_OUT_MS, amount, milliseconds, percent, plural, ratio
-from pkadvisor.review.views.wording import agreed
+from pkadvisor.review.views.findings import agreed
 
 SEVERITIES = ("error", "warning", "info")
 BASES = ("declared", "estimated", "counted", "measured")

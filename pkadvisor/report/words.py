@@ -9,7 +9,7 @@ from pkadvisor.design.choice.goals import loss
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.cost.buckets import writes_row
 from pkadvisor.design.cost.class_cost import has_row
-from pkadvisor.design.keys.key_columns import tellers
+from pkadvisor.design.keys.keyreader import tellers
 from pkadvisor.design.keys.scheme import IndexRow
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, CostEstimate

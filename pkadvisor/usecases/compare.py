@@ -31,7 +31,7 @@ from pkadvisor.documents.comparison import (
     ComparisonViolation,
     ComparisonWorkload,
 )
-from pkadvisor.documents.part import Tool, number, word
+from pkadvisor.documents.part import Tool, number, part_of, word
 from pkadvisor.documents.score import ScoreDocument
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.files import ordinary
@@ -293,14 +293,11 @@ def _class_changes(mine: AnalysisFullScheme | None, theirs: AnalysisFullScheme |
 
 
 def _served(cost: AnalysisClassCost) -> ComparisonClassFigures:
-    return ComparisonClassFigures(
-        access=cost.access,
-        via=cost.via,
-        rate_per_s=cost.rate_per_s,
-        requests=cost.requests,
+    return part_of(
+        ComparisonClassFigures,
+        cost,
         entities=float(f"{cost.entities_read + cost.entities_written:.6g}"),
         returned=cost.entities_returned,
-        latency_ms_p99=cost.latency_ms_p99,
     )
 
 

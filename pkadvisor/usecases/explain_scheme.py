@@ -10,13 +10,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict, replace
 
-from pkadvisor.design.choice.certainty.flips import turning
-from pkadvisor.design.choice.certainty.sensitivity import Sensitivity
+from pkadvisor.design.choice.certainty.flips import Sensitivity, turning
 from pkadvisor.design.choice.goals import better, loss
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.choice.several_kinds.kinds import Arranged
 from pkadvisor.design.cost.budgets import parse_budgets
-from pkadvisor.design.evidence.verdict import ranking_says
+from pkadvisor.design.evidence.given import ranking_says
 from pkadvisor.design.keys.candidate_file import parse_candidate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import CostEstimate
@@ -36,7 +35,7 @@ from pkadvisor.documents.explanation import (
     ExplanationTerm,
     ExplanationTogether,
 )
-from pkadvisor.documents.part import word
+from pkadvisor.documents.part import part_of, word
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, named_schemes, read_sections
 from pkadvisor.limits import load_limits
@@ -227,7 +226,7 @@ def _written(section: Section, text: str | None) -> KeyScheme:
 def _priced(
     judged: Judged, arranged: Arranged | None, mine: CostEstimate, label: str, *, redact: bool
 ) -> ExplanationScheme:
-    from pkadvisor.design.choice.certainty.sensitivity import sensitivity
+    from pkadvisor.design.choice.certainty.flips import sensitivity
 
     advice, bench = judged.advice, judged.bench
     assert advice is not None and bench is not None
@@ -309,7 +308,9 @@ def _document(
     loses = theirs if first else mine.loses
     values = {goal.goal: goal.value for goal in other.goals} if other else {}
     terms = {term.name: term.value for term in other.terms} if other else {}
-    return ExplanationScheme(
+    return part_of(
+        ExplanationScheme,
+        mine,
         document=DOCUMENT,
         schema_version=SCHEMA_VERSION,
         table=table,
@@ -321,18 +322,12 @@ def _document(
         wins=first,
         together=together,
         decided_by=loses or None,
-        feasible=mine.feasible,
-        score=mine.score,
         goals=[
             ExplanationGoal(goal=goal.goal, unit=goal.unit, value=goal.value, other=values.get(goal.goal))
             for goal in mine.goals
         ],
         classes=_classes(mine, other, loses.goal if loses else ""),
         terms=[ExplanationTerm(**asdict(term), other=terms.get(term.name)) for term in mine.terms],
-        break_cause=mine.break_cause,
-        breaks=mine.breaks,
-        violations=mine.violations,
-        remarks=mine.remarks,
         flip=None,
         from_="result",
         sensitivity=None,
@@ -340,14 +335,7 @@ def _document(
 
 
 def _keys(scheme: AnalysisScheme) -> ExplanationSchemeKeys:
-    return ExplanationSchemeKeys(
-        rank=scheme.rank,
-        text=scheme_text(scheme),
-        partition_key=scheme.partition_key,
-        row_key=scheme.row_key,
-        index_rows=scheme.index_rows,
-        examples=(scheme.examples or [])[:1],
-    )
+    return part_of(ExplanationSchemeKeys, scheme, text=scheme_text(scheme), examples=(scheme.examples or [])[:1])
 
 
 MEASURES = {
@@ -390,13 +378,11 @@ def _classes(mine: AnalysisScheme, other: AnalysisScheme | None, goal: str) -> l
 
 def _figures(cost: AnalysisClassCost) -> ExplanationClassFigures:
     counted = cost.entities_read + cost.entities_written
-    return ExplanationClassFigures(
-        access=cost.access,
-        via=cost.via,
-        requests=cost.requests,
+    return part_of(
+        ExplanationClassFigures,
+        cost,
         entities=float(f"{counted:.6g}"),
         returned=cost.entities_returned,
-        latency_ms_p99=cost.latency_ms_p99,
         requests_per_s=float(f"{cost.rate_per_s * cost.requests:.6g}"),
         entities_per_s=float(f"{cost.rate_per_s * counted:.6g}"),
     )

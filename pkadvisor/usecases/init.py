@@ -15,7 +15,7 @@ from pkadvisor.usecases.pipelines import Ci, Install, pipeline, pre_commit_text
 from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
-    from pkadvisor.design.draft.assign import Drafted
+    from pkadvisor.design.draft.facts import Drafted
     from pkadvisor.design.draft.text import Answers
     from pkadvisor.progress import Progress
 
@@ -114,7 +114,7 @@ def planned(
     others = [path for pattern in ("*.yaml", "*.yml") for path in (root / "schema").glob(pattern)]
     files = {SETTINGS_FILE: SETTINGS}
     if given.sources or given.logs:
-        files[DESIGN_FILE], sources = _design(given, progress, ask)
+        files[DESIGN_FILE], sources = design_from(given, progress, ask)
         files[SETTINGS_FILE] = _settings(root, replace(given, sources=sources))
     elif not others or others == [root / EXAMPLE]:  # an example beside real designs would only be in the way
         files[EXAMPLE] = DESIGN
@@ -126,16 +126,11 @@ def planned(
     return files
 
 
-def design_from(given: Given, progress: Progress, ask: Ask | None = None) -> str:
-    """The design that data and logs tell, as ``advisor analyze`` accepts it.
+def design_from(given: Given, progress: Progress, ask: Ask | None) -> tuple[str, tuple[str, ...]]:
+    """The design that data and logs tell, as ``advisor analyze`` accepts it, and the data files as that reads them.
 
     Raises UsageError (2) and InputError (3) for files that cannot be read or do not belong together.
     """
-    return _design(given, progress, ask)[0]
-
-
-def _design(given: Given, progress: Progress, ask: Ask | None) -> tuple[str, tuple[str, ...]]:
-    """The text of the design, and the data files as ``analyze`` is to read them with it."""
     from pkadvisor.design.draft.text import classes_of, design_text
     from pkadvisor.inputs import AnalyzeRequest, draft_of
     from pkadvisor.observe.design_file.read_declaration import load_declaration

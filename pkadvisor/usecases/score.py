@@ -27,9 +27,8 @@ from pkadvisor.limits import Limits, load_limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress
 from pkadvisor.report.documents.arrangements import account_json
-from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import full_scheme
-from pkadvisor.report.documents.values import Shown
+from pkadvisor.report.documents.values import Shown, grounds_json
 from pkadvisor.values import dataclass
 
 SCHEMA_VERSION: Final = "1.0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from pathlib import Path
 
-from pkadvisor.documents.part import number, word
+from pkadvisor.documents.part import number, part_of
 from pkadvisor.documents.stress import StressDocument, StressFile, StressInput, StressTable
 from pkadvisor.documents.stress_run import StressClient, StressGoal, StressSetting
 from pkadvisor.engine.options import SECOND
@@ -101,7 +101,7 @@ def _inputs(request: StressRequest) -> StressInput:
     return StressInput(
         design=Path(reading.design).name if reading.design else None,
         result=Path(request.result).name if request.result else None,
-        files=[StressFile(role=word(f.role), name=f.name, bytes=f.bytes, xxh3=f.xxh3) for f in files_read(reading)],
+        files=[part_of(StressFile, file) for file in files_read(reading)],
     )
 
 
@@ -110,21 +110,13 @@ def _settings(request: StressRequest, words: str) -> StressSetting:
     clients = None
     if request.clients is not None:
         clients = StressClient(number=request.clients, think_s=number(request.think_s), vms=request.vms)
-    return StressSetting(
-        load=request.load,
+    return part_of(
+        StressSetting,
+        request,
         load_words=words,
-        growth_months=number(request.growth_months),
-        duration_s=number(request.duration_s),
-        retry=request.retry,
-        enforcement=word(request.enforcement),
-        servers=request.servers,
-        faults=list(request.faults),
-        goals=[StressGoal(name=word(g.name), most=number(g.most), unit=word(g.unit)) for g in request.goals],
+        goals=[part_of(StressGoal, goal) for goal in request.goals],
         partition=key if key in (None, HOTTEST) else shown.key(key),
         clients=clients,
-        engine=request.engine,
-        sample_keys=request.sample_keys,
-        seed=request.seed,
     )
 
 

@@ -95,7 +95,7 @@ def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
         "inputs": {"AnalyzeRequest": request_type},
         "usecases.analyze": {"analyze": analyze},
         "usecases.profile": {"profile": profile},
-        "report.text.analysis_page": {"render_text": render_text},
+        "report.text.verdict_page": {"render_text": render_text},
         "report.documents.result": {"dump_json": lambda document: json.dumps(document).encode() + b"\n"},
     }
     for name, members in stand_ins.items():
@@ -170,7 +170,7 @@ def samples_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def samples_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What ``explain``, ``score`` and ``compare`` read of bundled samples is read once for equal requests of a process,
     and what ``explain`` judges is judged once."""
-    from pkadvisor.usecases import compare, explain, explain_key, explain_scheme, score
+    from pkadvisor.usecases import compare, explain, explain_scheme, score
 
     read_sections, judged_among = explain.read_sections, explain.judged_among
     samples = str(resource("samples"))
@@ -193,7 +193,7 @@ def samples_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
             _JUDGED[entry] = judged_among(section, sections, *more, **choices)
         return _JUDGED[entry]
 
-    for module in (explain, explain_key, explain_scheme, score, compare):
+    for module in (explain, explain_scheme, score, compare):
         monkeypatch.setattr(module, "read_sections", read)
     for module in (explain, explain_scheme):
         monkeypatch.setattr(module, "judged_among", judged)

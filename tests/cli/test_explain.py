@@ -334,3 +334,9 @@ def test_periods_are_one_range_where_that_costs_less(run: Run, tmp_path: Path) -
 def test_growth_that_nobody_declared_breaks_no_constraint_today(assumed: tuple[bool, ...], says: str) -> None:
     violations = [SimpleNamespace(assumed_growth=each) for each in assumed]
     assert held(cast(Any, SimpleNamespace(feasible=not assumed, violations=violations))) == says
+
+
+def test_one_key_of_two_is_told_as_such(run: Run) -> None:
+    failed = run("explain", "--scheme", "{bib}", "--sample", "footrace")
+    assert failed.returncode == 2
+    assert failed.stderr.decode().splitlines()[-1].strip() == "two are needed: --scheme '{bib} | ROWKEY'"

@@ -203,7 +203,7 @@ def test_what_no_file_tells_is_asked_until_the_answer_makes_sense(tmp_path: Path
         asked.append(f"{question} [{default}]")
         return next(answers)
 
-    text = design_from(Given((str(data),)), SilentProgress(), ask)
+    text, _ = design_from(Given((str(data),)), SilentProgress(), ask)
     assert "entities_total: 9000" in text and "sampling: random-rows" in text
     assert asked[0] == asked[1] == "How many entities has the table DTable? The data has [60]"
     assert asked[3].endswith("(random-rows, random-keys, slice)? [slice]")

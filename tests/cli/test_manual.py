@@ -9,8 +9,8 @@ import re
 import pytest
 
 from pkadvisor.cli.commands.manual import plain_text
-from pkadvisor.cli.completions import page_words
 from pkadvisor.cli.main import main
+from pkadvisor.cli.shared import page_words
 from pkadvisor.manual import PAGES, near_pages, page_text, title_and_summary
 from tests.cli.support import Ask
 

@@ -257,10 +257,10 @@ def test_a_terminal_without_unicode_gets_ascii_and_never_an_error() -> None:
         "import sys, types\n"
         "inputs, use_case = types.ModuleType('pkadvisor.inputs'), types.ModuleType('pkadvisor.usecases.analyze')\n"
         "inputs.AnalyzeRequest, use_case.analyze = lambda **k: None, lambda *_: types.SimpleNamespace(outcome='done')\n"
-        "console = types.ModuleType('pkadvisor.report.text.analysis_page')\n"
+        "console = types.ModuleType('pkadvisor.report.text.verdict_page')\n"
         "console.render_text = lambda result, **o: f'{o[\"ascii_only\"]} Zürich \\ud800\\n'\n"
         "sys.modules |= {m.__name__: m for m in (inputs, use_case)}\n"
-        "sys.modules['pkadvisor.report.text.analysis_page'] = console\n"
+        "sys.modules['pkadvisor.report.text.verdict_page'] = console\n"
         "from pkadvisor.cli.main import main\n"
         "sys.exit(main(['analyze', '--sample', 'footrace']))\n"
     )

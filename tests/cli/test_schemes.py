@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.report.escapes import clean
-from pkadvisor.report.summary.goals import goal_name
+from pkadvisor.report.summary.figures import goal_name
 from tests.cli.support import Ask, checked, stored
 from tests.report.support import SAMPLES, result
 from tests.tiers import LONG, sizes

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from sortedcontainers import SortedDict
 
 from pkadvisor.engine.rows import Decide, Row
-from pkadvisor.engine.stream.access import Location, MultiModify
-from pkadvisor.engine.stream.errors import Fenced, NotThere, StreamExists, StreamMissing
+from pkadvisor.engine.stream.access import Fenced, Location, MultiModify, NotThere, StreamExists, StreamMissing
 
 
 class MemoryStreams:

@@ -105,7 +105,7 @@ def read_rule(path: Path) -> None:
     """A rule, asked about a design."""
     from pkadvisor.limits import default_limits
     from pkadvisor.review.rules.rule import load_rule
-    from pkadvisor.usecases.review import review_text
+    from tests.review.support import review_text
 
     review_text(corpus()["design.yaml"].decode(), [load_rule(path)], default_limits(), name="design.yaml")
 

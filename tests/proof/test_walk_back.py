@@ -14,7 +14,7 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.plan.requests import requests
-from pkadvisor.design.plan.walk_back import note_of, walk_back
+from pkadvisor.design.plan.stop_early import note_of, walk_back
 from pkadvisor.table.edm import EdmType, TypedValue
 from tests.design.support import bench_of, population_of, query
 from tests.proof.support import PlainTable, Properties, answer, constants, difference, ends_of, expected, layout

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from pkadvisor.design.cost.budgets import parse_budgets
+from pkadvisor.design.load.estimates import Budget
 from pkadvisor.documents.review import ReviewDocument
-from pkadvisor.limits import default_limits
+from pkadvisor.limits import Limits, default_limits
 from pkadvisor.report.documents.review_result import build_review
+from pkadvisor.review.gate.changes import DesignReview
 from pkadvisor.review.gate.gate import Gate
-from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.rules.evaluate import evaluate
 from pkadvisor.review.rules.rule import Case, Rule, load_rules
 from pkadvisor.review.views.findings import Finding
 from pkadvisor.review.views.stressed import Stressed, keys_of
 from pkadvisor.review.views.views import TableView
-from pkadvisor.usecases.review import review_text
 from pkadvisor.usecases.review.opening import open_design
 
 NAME = "schema/design.yaml"
@@ -47,6 +48,23 @@ def reviewed(
         view.stressed = tuple(stressed(table, stress) for table in view.tables if table.scheme is not None)
         return DesignReview(NAME, view, evaluate(chosen, view))
     return review_text(text, chosen, default_limits(), name=NAME, data=files, before=before, budgets=bounds)
+
+
+def review_text(
+    text: str,
+    rules: Sequence[Rule],
+    limits: Limits,
+    *,
+    name: str,
+    data: Sequence[str] = (),
+    before: str = "",
+    budgets: tuple[Budget, ...] = (),
+) -> DesignReview:
+    """One design given as text under the name of a file, against ``before`` where that is given."""
+    view = open_design(name, text, limits, data=data, budgets=budgets)
+    if before:
+        view.compare_with(open_design(name, before, limits, data=data))
+    return DesignReview(name, view, evaluate(rules, view, compared=bool(before)))
 
 
 TEXTS = ("level", "new_table_level", "load")

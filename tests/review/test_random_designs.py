@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from pkadvisor.limits import default_limits
 from pkadvisor.report.documents.review_result import build_review, dump
+from pkadvisor.review.gate.changes import DesignReview
 from pkadvisor.review.gate.gate import Gate
-from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.rules.rule import load_rules
-from pkadvisor.usecases.review import review_text
-from tests.review.support import as_dict
+from tests.review.support import as_dict, review_text
 from tests.tiers import examples
 
 TYPES = {

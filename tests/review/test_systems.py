@@ -14,7 +14,7 @@ import pytest
 from pkadvisor.limits import default_limits
 from pkadvisor.review.rules.rule import load_rules
 from pkadvisor.review.views.findings import Finding, Severity
-from pkadvisor.usecases.review import review_text
+from tests.review.support import review_text
 
 DESIGNS = sorted((Path(__file__).parent / "systems").glob("*.yaml"))
 RULES = load_rules()

@@ -14,10 +14,10 @@ from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
 from pkadvisor.engine.lsm.memory_table import Version
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, LogRecord, Replay
-from pkadvisor.engine.partition.front_end import FrontEnd
 from pkadvisor.engine.partition.hosted_range import AnsweredWrites
 from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.metadata import KeyLatches
+from pkadvisor.engine.partition.partition_map import FrontEnd
 from pkadvisor.engine.partition.partition_server import PartitionServer
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.rows import Change, Row
@@ -208,7 +208,7 @@ def split_among_writers(patch: pytest.MonkeyPatch) -> None:
     """Nobody waits for the writers when a range is divided."""
 
     async def pause(self: RangePartition) -> None:
-        await self._background.hold((b"pause",))
+        await self._pausing.hold((b"pause",))
 
     patch.setattr(RangePartition, "pause", pause)
 

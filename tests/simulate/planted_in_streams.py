@@ -15,8 +15,8 @@ from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.directory import Directory
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.nodes import extent_store
-from pkadvisor.engine.stream.nodes.replica import Replica
-from pkadvisor.engine.stream.nodes.state_log import StateLog
+from pkadvisor.engine.stream.nodes.extent_store import Replica
+from pkadvisor.engine.stream.nodes.record_file import StateLog
 from pkadvisor.engine.stream.records import Recovered
 from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stream import planted_stream_bugs as earlier

@@ -9,8 +9,8 @@ import pytest
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.score_page import render_score
+from pkadvisor.report.text.verdict_page import render_text
 from tests.plain import analyze, score
 
 POST = """\

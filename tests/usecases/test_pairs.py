@@ -11,7 +11,7 @@ from pkadvisor.documents.schema_errors import typed
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.text.analysis_page import render_text
+from pkadvisor.report.text.verdict_page import render_text
 from tests.plain import analyze
 from tests.report.documents.test_schemas import complaints
 

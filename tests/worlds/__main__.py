@@ -23,6 +23,9 @@ from tests.worlds.known import known
 from tests.worlds.law import evidence, samples
 from tests.worlds.laws import APART, LAWS, Verdict, judge_seed, keep, smallest
 
+PROGRESS = 25
+"""Worlds after which a line of progress is printed."""
+
 
 def main() -> int:
     """Runs what is asked for."""
@@ -95,7 +98,9 @@ def _judge(given: argparse.Namespace) -> int:
     seconds: Counter[str] = Counter()
     work = partial(judge_seed, laws=laws, rows_most=given.rows)
     with ProcessPoolExecutor(given.processes) as pool:
-        for verdict in pool.map(work, range(given.first, given.first + given.seeds)):
+        for number, verdict in enumerate(pool.map(work, range(given.first, given.first + given.seeds)), 1):
+            if number % PROGRESS == 0:
+                print(f"{number} of {given.seeds} worlds judged", file=sys.stderr, flush=True)
             seconds.update(verdict.seconds)
             new = [b for b in verdict.broken if known(b) is None]
             listed += len(verdict.broken) - len(new)

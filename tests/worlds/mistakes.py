@@ -278,7 +278,7 @@ def sets_of_any_size(patch: pytest.MonkeyPatch) -> None:
     """A group transaction takes a set of the mean size, whatever the sizes are."""
 
     def by_mean(_: Any) -> Any:
-        from pkadvisor.design.rows.sets.group_sets import set_counts
+        from pkadvisor.design.rows.sets.pairs import set_counts
 
         return lambda declared, population, most: 1 / min(most, set_counts(declared, population).mean())
 
@@ -312,7 +312,7 @@ def the_newest_load_every_period(patch: pytest.MonkeyPatch) -> None:
 
 def bytes_of_rows_not_written(patch: pytest.MonkeyPatch) -> None:
     """Entities without an index row store its bytes."""
-    wrapped(patch, "pkadvisor.design.load.row_sizes.present", lambda _: lambda *__: 1.0)
+    wrapped(patch, "pkadvisor.design.load.counting.present", lambda _: lambda *__: 1.0)
 
 
 def growth_forgotten(patch: pytest.MonkeyPatch) -> None:

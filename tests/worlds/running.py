@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -47,14 +48,19 @@ def analyzed(world: World, folder: Path, **more: Any) -> Document:
     return _result("analyze", lambda asked: analyze(asked, SilentProgress()), world, folder, **more)
 
 
-def ranked(world: World, folder: Path, **more: Any) -> Document:
+def ranked(world: World, folder: Path, *, search: bool = True, **more: Any) -> Document:
     """As ``analyzed``, without what would turn the ranking: no law reads that, it takes an eighth of an analysis, and
-    the world itself and its log are analysed with it."""
+    the world itself and its log are analysed with it. Without ``search`` the schemes of the world are ranked alone."""
+    from pkadvisor.design.choice import search as candidates
     from pkadvisor.usecases import analyze as use_case
     from tests.plain import analyze
 
     def run(asked: AnalyzeRequest) -> Document:
-        with patch.object(use_case, "with_turning", lambda judged: judged):
+        with ExitStack() as patched:
+            patched.enter_context(patch.object(use_case, "with_turning", lambda judged: judged))
+            if not search:
+                patched.enter_context(patch.object(candidates, "main_keys", lambda ground: []))
+                patched.enter_context(patch.object(candidates, "worth_extending", lambda mains, ground: []))
             return analyze(asked, SilentProgress())
 
     return _result("rank", run, world, folder, **more)

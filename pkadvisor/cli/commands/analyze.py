@@ -89,8 +89,8 @@ def analyze(
 def unsatisfied(result: AnalysisDocument) -> ConstraintError:
     """What goes with exit code 1: the tables that no design serves, the worst violation of the first, and what helps,
     which is not what the message of the violation says helps where other keys were not tried."""
-    from pkadvisor.report.summary.no_key import remedy
     from pkadvisor.report.summary.sentences import worst_violation
+    from pkadvisor.report.summary.verdicts import remedy
 
     failed = [table for table in result.tables if table.verdict == "unsatisfied"]
     names = [table.table + (f" ({table.kind})" if table.kind else "") for table in failed]
@@ -126,7 +126,7 @@ def not_enough(result: AnalysisDocument) -> ConstraintError:
 def _text(
     result: AnalysisDocument, shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
 ) -> bytes:
-    from pkadvisor.report.text.analysis_page import render_text
+    from pkadvisor.report.text.verdict_page import render_text
 
     choices = {"verbose": shared.verbose, "details": details, "inputs": inputs}
     return text_page(render_text, result, shared, on_terminal, **choices)

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from pkadvisor.cli.completions import COMPLETE
 from pkadvisor.cli.console import write_text
 from pkadvisor.cli.examples import examples
-from pkadvisor.cli.shared import Shared, unfold
+from pkadvisor.cli.shared import COMPLETE, Shared, unfold
 
 EPILOG = examples("advisor completion bash", "advisor completion zsh")
 

@@ -12,12 +12,11 @@ import typer
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.rules import show_rule
-from pkadvisor.cli.completions import target_words
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import redact_result, show_page, write_bytes
 from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
-from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, option, unfold
+from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, option, target_words, unfold
 from pkadvisor.documents.explanation import Explanation
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.progress import Progress
@@ -116,6 +115,8 @@ def _is_rule(target: str | None, scheme: str | None, rules: list[str] | None) ->
 def _target(target: str | None, given: list[str], scheme: str | None) -> str:
     """What is explained: keys that are given alone, with ``--scheme``, need no word for it."""
     written = scheme is not None and "|" in scheme
+    if scheme is not None and not written and "{" in scheme:
+        raise UsageError(f"{scheme} is one key", where="--scheme", fix=f"two are needed: --scheme '{scheme} | ROWKEY'")
     if target is None:
         if not written:
             raise UsageError("what is to be explained?", where="TARGET", fix=f"there are {', '.join(TARGETS)}")
@@ -143,8 +144,7 @@ def _from_result(target: str, given: list[str], result: str, scheme: str | None,
 
 def _use_case(target: str, given: list[str], scheme: str | None, judging: Judging) -> UseCase:
     """What to do for a target; takes the key's text off the words."""
-    from pkadvisor.usecases.explain import explain_query
-    from pkadvisor.usecases.explain_key import explain_key, explain_keys
+    from pkadvisor.usecases.explain import explain_key, explain_keys, explain_query
 
     if target == SCHEME or target.startswith(f"{SCHEME}:"):
         return _scheme_use_case(target, scheme)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 import typer
 
-from pkadvisor.cli.completions import page_words
 from pkadvisor.cli.console import escape_page, is_terminal, make_console, wants_color, write_bytes, write_text
 from pkadvisor.cli.examples import examples
-from pkadvisor.cli.shared import Format, Shared, option, unfold
+from pkadvisor.cli.shared import Format, Shared, option, page_words, unfold
 from pkadvisor.errors import UsageError
 from pkadvisor.manual import PAGES, near_pages, page_text, title_and_summary
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pkadvisor.cli.commands.analyze import listen
-from pkadvisor.cli.commands.review_fix import check_fix, fix_files, show_diff, suppress_all
 from pkadvisor.cli.commands.review_options import FailOn, GateOptions, Reporting, ReviewEvidence
 from pkadvisor.cli.commands.review_output import deliver, settle_outputs
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.console import say, say_error
+from pkadvisor.cli.console import escape_page, say, say_error, write_text
 from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files, load_sample, nearby, path_text
 from pkadvisor.cli.output import size_text, write_whole
@@ -24,10 +26,14 @@ from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, unfold
 from pkadvisor.errors import AdvisorError, UsageError
 from pkadvisor.files import exists
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
-    from pkadvisor.documents.review import ReviewDocument
+    from pkadvisor.documents.review import ReviewDocument, ReviewFinding
+    from pkadvisor.review.gate.fixes import Fixed
+    from pkadvisor.usecases.review import Conducted
     from pkadvisor.usecases.review.request import ReviewRequest
+
 
 EPILOG = examples(
     "advisor samples write footrace race",
@@ -101,7 +107,7 @@ def review(
 
 def request_of(evidence: ReviewEvidence, gate: GateOptions, reporting: Reporting, settings: Settings) -> ReviewRequest:
     """The command line over the settings, in the terms of the use case; ``review`` adds which designs."""
-    from pkadvisor.review.rules.selection import words_of
+    from pkadvisor.review.rules.evaluate import words_of
     from pkadvisor.review.views.findings import Severity
     from pkadvisor.usecases.review.request import ReviewRequest
 
@@ -206,3 +212,130 @@ def write_file(path: Path, content: bytes, shared: ReviewShared) -> None:
     write_whole(path, content)
     if not shared.quiet:
         say(f"wrote {path} ({size_text(len(content))})", color=shared.color)
+
+
+# -- Edits of the design files: ``--fix``, ``--diff``, which only shows them, and ``--add-ignore``.
+
+
+_BOM = b"\xef\xbb\xbf"
+_NOTHING = "nothing to fix"
+_ROUNDS = 3
+"""An edit may bring up the next finding, as a padding brings up a separator; more than that is no progress."""
+_SUPPRESSING_ROUNDS = 5
+"""A suppressed finding may uncover others of the same query; so many in turn are more than any query has."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: str
+    content: bytes
+    before: str
+    result: Fixed
+
+
+def check_fix(request: ReviewRequest, *, fix: bool, diff: bool, machine: bool) -> None:
+    """UsageError for a command line on which nothing could be edited."""
+    option = "--fix" if fix else "--diff"
+    if (fix or diff) and STDIN in request.designs:
+        raise UsageError("standard input cannot be edited", where=option, fix="name the design file")
+    if diff and machine:
+        raise UsageError("a diff is text", where="--diff", fix="leave out --format")
+
+
+def fix_files(
+    document: ReviewDocument, request: ReviewRequest, run: Callable[[], ReviewDocument], *, color: str, quiet: bool
+) -> ReviewDocument:
+    """The designs with their edits written, and the review of what they are then."""
+    done, refused = 0, dict[tuple[str, int, str, str], None]()
+    for _ in range(_ROUNDS):
+        files = _edited(document, request)
+        refused = {(f.path, r.line, r.rule, r.why): None for f in files for r in f.result.refused}
+        changed = [f for f in files if f.result.edits]
+        if not changed:
+            break
+        for file in changed:
+            bom = _BOM if file.content.startswith(_BOM) else b""
+            write_whole(Path(file.path), bom + file.result.text.encode())
+            done += len(file.result.edits)
+            for edit in file.result.edits if not quiet else ():
+                say(f"fixed {Path(file.path).as_posix()}:{edit.line}: {edit.rule}: {edit.what}", color=color)
+        document = run()
+    if not quiet:
+        _tell_refused(tuple(refused), color)
+        say(f"{done} {'edit' if done == 1 else 'edits'} made" if done else _NOTHING, color=color)
+    return document
+
+
+def _tell_refused(refused: Sequence[tuple[str, int, str, str]], color: str) -> None:
+    for path, line, rule, why in refused:
+        say(f"not fixed {Path(path).as_posix()}:{line}: {rule}: {why}", color=color)
+
+
+def show_diff(document: ReviewDocument, request: ReviewRequest, *, color: str, quiet: bool) -> None:
+    """What ``--fix`` would write first, as a unified diff on standard output; nothing is written."""
+    pages = []
+    files = _edited(document, request)
+    if not quiet:
+        _tell_refused(tuple({(f.path, r.line, r.rule, r.why): None for f in files for r in f.result.refused}), color)
+        if not any(f.result.edits for f in files):
+            say(_NOTHING, color=color)
+    for file in files:
+        name = Path(file.path).as_posix()
+        old, new = file.before.splitlines(keepends=True), file.result.text.splitlines(keepends=True)
+        for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"):
+            pages.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
+    if pages:
+        write_text(escape_page("".join(pages).replace("\r\n", "\n"), color=False))
+
+
+def _edited(document: ReviewDocument, request: ReviewRequest) -> list[_File]:
+    from pkadvisor.review.gate.fixes import FIXABLE
+    from pkadvisor.usecases.review import fix_text
+
+    words = {rule.id: (rule.name, *rule.aliases) for rule in document.rules}
+    out = []
+    for path, design in zip(request.designs, document.designs, strict=True):
+        findings = [f for f in design.findings if f.rule in FIXABLE and f.suppressed is None]
+        if design.error is None and findings:
+            content = Path(path).read_bytes()
+            text = content.decode("utf-8-sig")
+            result = fix_text(path, text, _wanted(findings), words, request)
+            out.append(_File(path, content, text, result))
+    return out
+
+
+def _wanted(findings: Sequence[ReviewFinding]) -> list[Any]:
+    from pkadvisor.review.gate.fixes import Wanted
+
+    return [
+        Wanted(
+            f.rule,
+            f.subject.path,
+            f.subject.name,
+            f.place.line,
+            f.place.column,
+            f.place.end_column,
+        )
+        for f in findings
+    ]
+
+
+def suppress_all(done: Conducted, reason: str, again: Callable[[], Conducted], *, color: str, quiet: bool) -> Conducted:
+    """Write suppressions for all that stops until nothing does, and return the last review.
+
+    One finding of a query stands for others of it, which stop as soon as it is suppressed.
+    """
+    from pkadvisor.usecases.review import ignores
+
+    added = Counter[str]()
+    for _ in range(_SUPPRESSING_ROUNDS):
+        changed_files = ignores(done.document, reason)
+        if not changed_files:
+            break
+        for path, content, count in changed_files:
+            write_whole(Path(path), content)
+            added[path] += count
+        done = again()
+    for path, count in added.items() if not quiet else ():
+        say(f"{path}: {count} suppression{'' if count == 1 else 's'} added", color=color)
+    return done

@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pkadvisor.cli.completions import rule_words, sample_words
-from pkadvisor.cli.shared import Redact, ReviewFormat, option
+from pkadvisor.cli.shared import Redact, ReviewFormat, option, rule_words, sample_words
 from pkadvisor.values import dataclass
 
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pkadvisor.cli.completions import rule_words
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import redact_result, show_page, write_bytes
 from pkadvisor.cli.examples import examples
 from pkadvisor.cli.settings import Settings
-from pkadvisor.cli.shared import Format, Shared, option, say_next, unfold
+from pkadvisor.cli.shared import Format, Shared, option, rule_words, say_next, unfold
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def list_rules(
 ) -> None:
     """List the rules of 'advisor review'; as JSON with their whole pages."""
     from pkadvisor.report.text.rule_page import render_rules, rules_document
-    from pkadvisor.review.rules.selection import chosen, words_of
+    from pkadvisor.review.rules.evaluate import chosen, words_of
 
     settings = settings_for(shared)
     selected = chosen(_loaded(rules, settings), words_of(select or ()), ())

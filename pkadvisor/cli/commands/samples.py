@@ -9,12 +9,11 @@ from typing import Annotated
 
 import typer
 
-from pkadvisor.cli.completions import sample_words
 from pkadvisor.cli.console import escape, say, write_text
 from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import BundledSample, load_sample, sample_names
 from pkadvisor.cli.output import write_whole
-from pkadvisor.cli.shared import Format, Shared, option, say_next, unfold
+from pkadvisor.cli.shared import Format, Shared, option, sample_words, say_next, unfold
 from pkadvisor.errors import UsageError
 
 LIST_EPILOG = examples("advisor samples list", "advisor samples list --format json")

@@ -22,7 +22,7 @@ from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.list_values import list_rows
 from pkadvisor.design.rows.population import Population
-from pkadvisor.documents.notes import OTHER_CASE
+from pkadvisor.documents.part import OTHER_CASE
 from pkadvisor.lazy import pl
 from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Operation, QueryClass, Workload

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from pkadvisor.design.choice.candidates import with_rules_of_table
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, sensitivity_of, types_of
-from pkadvisor.design.choice.table_rules import with_rules_of_table
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.load.bursts import keep_bursts
+from pkadvisor.design.load.counting import property_bytes
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.row_sizes import property_bytes
 from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.load.windows import by_rate
 from pkadvisor.design.rows.arrivals import arrival_notes
@@ -19,23 +19,24 @@ from pkadvisor.design.rows.coded_rows import Sizes
 from pkadvisor.design.rows.counters import counter_rises, named_together
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
-from pkadvisor.design.rows.exact import EXACT_ROWS_MAX, GroupCounts, count_groups
+from pkadvisor.design.rows.fronts import keep_logged_inserts
+from pkadvisor.design.rows.logged.choices import plain_name
 from pkadvisor.design.rows.logged.inserts import logged_rows
-from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
-from pkadvisor.design.rows.passing import keep_logged_inserts
-from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.samples.declared_values import keep_declared
+from pkadvisor.design.rows.logged.known_entities import inserted_by_log, share_there
+from pkadvisor.design.rows.population import EXACT_ROWS_MAX, GroupCounts, Population, count_groups
+from pkadvisor.design.rows.samples.screen import keep_declared
 from pkadvisor.design.rows.sets.pairs import pairs_of_rows
+from pkadvisor.errors import UsageError
 from pkadvisor.lazy import pl
 from pkadvisor.limits import Limits
 from pkadvisor.numbers import percent
 from pkadvisor.observe.data.dataset import Dataset
-from pkadvisor.observe.profile.data_profile import DataProfile
+from pkadvisor.observe.profile.data_profile import DataProfile, KnownSampling, deduced
 from pkadvisor.observe.profile.profile import POSITION
-from pkadvisor.observe.profile.sampling import KnownSampling, deduced
 from pkadvisor.observe.profile.table_profiles import hide_values, show_values, token
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction, Workload
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import KEYS, EdmType
+from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, format_filter, mismatches
 
 STRANGERS_TELLING = 0.2
 """Share of logged keys missing from the data above which the answer says so."""
@@ -335,3 +336,83 @@ def token_maker(data: DataProfile) -> Callable[[str], str] | None:
     if key is None:
         return None
     return lambda text: token(text, key)
+
+
+# -- Whether the classes of a workload can be judged on the data at hand.
+
+
+_HOW = {
+    EdmType.STRING: "'text' or '{x}'",
+    EdmType.INT32: "5 or {x}",
+    EdmType.INT64: "5L or {x}",
+    EdmType.DOUBLE: "5.0 or {x}",
+    EdmType.BOOLEAN: "true or {x}",
+    EdmType.DATETIME: "datetime'2026-01-31T00:00:00Z' or datetime'{x}'",
+    EdmType.GUID: "guid'…' or guid'{x}'",
+    EdmType.BINARY: "X'…' or X'{x}'",
+}
+"""How a filter writes a constant of each type."""
+
+
+def check_classes(workload: Workload, section: Section) -> None:
+    """UsageError for declared classes that cannot be judged: filters over keys, of other types or longer than the
+    service takes, weights that are no numbers.
+    """
+    assert section.data is not None
+    types = section.data.types
+    where = section.design_path
+    for query in workload.classes:
+        if query.draw.by is DrawBy.LOG:
+            continue
+        for name in conditions(query.filter).properties:
+            if name in KEYS and name not in types:
+                what = f"the filter of '{query.name}' is over {name}, which changes with the key"
+                raise UsageError(what, where=where, fix="declare it over the properties that the key is made of")
+        if query.filter is not None and (count := comparison_count(query.filter)) > MAX_COMPARISONS:
+            what = f"the filter of '{query.name}' has {count} comparisons, and the service takes {MAX_COMPARISONS}"
+            raise UsageError(what, where=where, fix="split it into several queries")
+        for wrong in mismatches(query.filter, types) if query.filter is not None else ():
+            edm = types[wrong.property]
+            what = (
+                f"'{query.name}' compares {wrong.property}, which is {edm}, with {wrong.operand.type}: it never holds"
+            )
+            raise UsageError(what, where=where, fix=f"write it as {_HOW[edm]}, not as in {format_filter(wrong)}")
+        if query.draw.by is DrawBy.WEIGHT and not types.get(query.draw.column, EdmType.STRING).numeric:
+            what = f"'{query.name}' is drawn by the weight {query.draw.column}, which is not a number"
+            raise UsageError(what, where=where, fix="name a numeric property")
+
+
+def of_known_properties(workload: Workload, section: Section) -> tuple[Workload, tuple[str, ...]]:
+    """Without the classes over properties that no file holds, logged or declared: what these select is not known."""
+    if section.data is None:
+        return workload, ()
+    known = {*section.data.types} if section.data.keys_of_log else {*section.data.types, *KEYS}
+    missing = _declared(section) - {*section.data.types}
+    left: dict[str, list[str]] = {}
+    for query in workload.classes:
+        asked = (
+            {plain_name(name) for name in conditions(query.filter).properties} if query.filter is not None else set()
+        )
+        if query.draw.by is DrawBy.LOG:
+            lacking = asked - known
+        else:
+            asked |= {by.property for by in query.order_by} | {*query.draw.of, query.draw.column}
+            lacking = asked & missing
+        if lacking:
+            left[query.name] = sorted(lacking)
+    give = "an export of the table" if section.data.keys_of_log or not missing else "rows that have it"
+    notes = tuple(
+        f"'{name}' is left out of the cost: nothing is known of {', '.join(names)}; give {give}"
+        for name, names in left.items()
+    )
+    priced = tuple(c for c in workload.classes if c.name not in left)
+    return replace(workload, classes=priced, unpriced=tuple(c for c in workload.classes if c.name in left)), notes
+
+
+def _declared(section: Section) -> set[str]:
+    """The properties that the design declares for the entities of a section."""
+    table = section.declared
+    if table is None:
+        return set()
+    kinds = [kind.properties for kind in table.kinds if section.kind in (None, kind.name)]
+    return {name for declared in (table.properties, *kinds) for name, _ in declared}

@@ -130,7 +130,7 @@ def missing_least(pool: Sequence[T], violations_of: Callable[[T], Iterable[Viola
     """Those that miss hard constraints least: by the worst factor, then by the next ones, each within
     ``SEVERITY_TOLERANCE``; growth that is only assumed breaks none."""
     left = [(each, missed_by(violations_of(each))) for each in pool]
-    for place in range(max(len(missed) for _, missed in left)):
+    for place in range(max((len(missed) for _, missed in left), default=0)):
         factors = [missed[place] if place < len(missed) else 0.0 for _, missed in left]
         most = min(factors) * (1 + SEVERITY_TOLERANCE)
         left = [pair for pair, factor in zip(left, factors, strict=True) if factor <= most]

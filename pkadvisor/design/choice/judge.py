@@ -5,40 +5,42 @@ What is counted over every row for the schemes that are told, since a sample of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.asked_texts import text_notes, weighable, with_values_asked
-from pkadvisor.design.choice.bench_of_section import bench_for, names_of_others
+from pkadvisor.design.choice.bench_of_section import bench_for, check_classes, names_of_others, of_known_properties
 from pkadvisor.design.choice.candidates import KEYS_OF_A_PATTERN
 from pkadvisor.design.choice.certainty.confidence import with_confidence
-from pkadvisor.design.choice.checked_classes import check_classes, of_known_properties
 from pkadvisor.design.choice.conflicts import conflicts_among
 from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.prepared import scans_of_other_kinds, unexplained_keys, with_shared_keys
 from pkadvisor.design.choice.row_sets import BESIDE_MAX
 from pkadvisor.design.choice.search import Advice, advise
 from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
-from pkadvisor.design.choice.verify import verified
 from pkadvisor.design.cost.cost import estimate
-from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.scheme import Key, KeyScheme, key_expression
 from pkadvisor.design.keys.transforms import Atom, Context, Field
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, Budget, CostEstimate, Remark, Term
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.census import census
+from pkadvisor.design.rows.population import EXACT_ROWS_MAX, Population
 from pkadvisor.design.rows.samples.screen import PartitionFacts
 from pkadvisor.lazy import pl
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.sketches import KeySketch, distinct_of
 from pkadvisor.observe.design_file.declaration import check_properties
+from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.workload import Basis, DrawBy, Workload
-from pkadvisor.table.edm import KEYS
+from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.table.filters import properties
+from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.search import Advice
+
 
 PARTITIONS = "partitions"
 FINALISTS = 3
@@ -328,11 +330,109 @@ def _obstacle(section: Section, workload: Workload, scheme: KeyScheme | None) ->
         why = f"'{workload.unpriced[0].name}' and all else that is asked for is over properties that the data lacks"
         if workload.unpriced[0].draw.by is not DrawBy.LOG:
             return why, "rows that have these properties"
-        return why, "which one is current? data and a log of the same table and the same time"
+        return why, "data and a log of the same table and the same time: one of these is of another"
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"
         return why, "its queries and writes with their rates, or a log"
     if unexplained_keys(section, scheme):
-        give = "a design file that declares what the keys are made of (partition_key and row_key)"
+        give = "the log of this table, or a design file that declares what the keys are made of"
         return "the log names keys that the data does not have", give
     return None
+
+
+# -- The best keys checked over every row, where only a sample was looked at closely.
+
+
+KEYS_CHECKED = 5
+"""Main keys counted over every row: the recommended, the one in place, and the next best."""
+VERIFY_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The advice after the check; the rows over which its first key is unique (0: not known); what was counted."""
+
+    advice: Advice
+    rows: int
+    notes: tuple[str, ...]
+    counted: tuple[tuple[Key, PartitionFacts], ...] = ()
+
+
+def verified(
+    advice: Advice,
+    section: Section,
+    bench: Bench,
+    dataset: Dataset | None,
+    again: Callable[[], Advice] | None = None,
+) -> Verified:
+    """Count the finalists over every row; where the recommended key is not unique, search ``again`` knowing that."""
+    assert section.data is not None
+    if not readable(section.data, dataset):
+        return Verified(advice, section.data.rows if section.data.complete else 0, ())
+    notes = list[str]()
+    counted: dict[Key, PartitionFacts] = {}
+    for _ in range(VERIFY_ROUNDS):
+        learn(finalists(advice), bench, dataset, counted)
+        main = advice.recommended.scheme.main
+        surplus = bench.population.surplus_of_all(atoms_of((*main.partition, *main.row)))
+        if not surplus or again is None:
+            return Verified(advice, 0 if surplus else section.data.rows, tuple(notes), tuple(counted.items()))
+        if any(v.code == "not-unique" for v in advice.recommended.violations):
+            break  # it was known, and nothing else is better
+        notes.append(
+            f"{main} looked unique in the sample and is not: {surplus:,} of {section.data.rows:,} entities share a key "
+            "with another"
+        )
+        advice = again()
+    return Verified(advice, 0, tuple(notes), tuple(counted.items()))
+
+
+def readable(data: DataProfile, dataset: Dataset | None) -> bool:
+    """Whether there is more to read than what is at hand, and not too much of it."""
+    return not data.complete and dataset is not None and data.rows <= EXACT_ROWS_MAX
+
+
+def learn(keys: Sequence[Key], bench: Bench, dataset: Dataset | None, counted: dict[Key, PartitionFacts]) -> None:
+    """Count main keys over every row, and let the population know those that are not unique."""
+    assert dataset is not None
+    population = bench.population
+    new = [key for key in dict.fromkeys(keys) if key not in counted]
+    for key, facts in zip(new, census(dataset, new, population.types), strict=True):
+        surplus = facts.surplus if facts is not None else None
+        if facts is not None:
+            counted[key] = facts
+        if surplus is None:
+            surplus = collisions(dataset, key, population.types)
+        if surplus:
+            population.not_unique[frozenset(atoms_of((*key.partition, *key.row)))] = surplus
+
+
+def finalists(advice: Advice) -> list[Key]:
+    """The main keys of the recommended scheme, of the one in place, and of the next best, ``KEYS_CHECKED`` in all."""
+    first: list[CostEstimate] = [advice.recommended, *([advice.current] if advice.current else []), *advice.ranking]
+    return list(dict.fromkeys(cost.scheme.main for cost in first))[:KEYS_CHECKED]
+
+
+def collisions(dataset: Dataset, key: Key, types: Mapping[str, EdmType]) -> int:
+    """Entities whose main key another entity has, over all rows of a data set; 0 where the application assigns a
+    number.
+
+    By the key texts themselves, which takes longer than ``census`` and takes any part. Keys are compared by 64-bit
+    hashes: a false alarm takes some billions of rows.
+    """
+    if any(part.assigned for part in (*key.partition, *key.row)):
+        return 0
+    names = list(key.properties)
+    if not names:
+        return max(0, dataset.row_count - 1)
+    seen = []
+    for batch in dataset.batches(names):
+        keys = batch.select(
+            pl.struct(
+                key_expression(key.partition, dict(types)).alias("pk"),
+                key_expression(key.row, dict(types)).alias("rk"),
+            ).hash(0)
+        )
+        seen.append(keys.to_series())
+    hashes = pl.concat(seen)
+    return int(len(hashes) - hashes.n_unique())

@@ -22,12 +22,13 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, collides, decides, missing_identifiers
 from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, width_of
+from pkadvisor.design.rows.arrivals import tells_arrival
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S, inserted_per_s
+from pkadvisor.design.rows.counters import HORIZON_MONTHS, inserted_per_s
 from pkadvisor.design.rows.demand import Demand
-from pkadvisor.design.rows.instants import tells_arrival
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
+from pkadvisor.numbers import MONTH_S
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table.edm import KEYS, SERVER_TIME, EdmType
 from pkadvisor.table.odata import Parameter

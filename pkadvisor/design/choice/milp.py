@@ -16,15 +16,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from pkadvisor.design.choice.choice import (
-    EXACT,
-    SEVERITY_TOLERANCE,
-    Chosen,
-    Cost,
-    Instance,
-    MismatchError,
-    Structure,
-)
+from pkadvisor.design.choice.choice import EXACT, SEVERITY_TOLERANCE, Chosen, Cost, Instance, MismatchError, Structure
 from pkadvisor.files import redirected
 from pkadvisor.lazy import np
 from pkadvisor.values import dataclass

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pkadvisor.design.choice.asked_texts import weighable, with_values_asked
-from pkadvisor.design.choice.bench_of_section import bench_for, names_of_others
-from pkadvisor.design.choice.checked_classes import check_classes, of_known_properties
+from pkadvisor.design.choice.bench_of_section import bench_for, check_classes, names_of_others, of_known_properties
 from pkadvisor.design.choice.sections import Section, declared_keys, observed, types_of
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import Bench, CostEstimate

@@ -31,9 +31,9 @@ from pkadvisor.design.cost.class_cost import ENTITIES_PER_REQUEST, best_read, cl
 from pkadvisor.design.cost.class_latency import with_latency
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, variable
 from pkadvisor.design.keys.transforms import part_properties
+from pkadvisor.design.load.counting import stored_bytes
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Read
 from pkadvisor.design.load.heat import LoadMap
-from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import write_fronts

@@ -13,21 +13,12 @@ from dataclasses import replace
 from pkadvisor.design.choice.candidates import at_limit, constant, main_keys
 from pkadvisor.design.choice.finer_keys import poorly_served, recounted, refine
 from pkadvisor.design.choice.goals import best_of, better, good_enough, loss, missing_least, ranked, severity
-from pkadvisor.design.choice.index_candidates import (
-    fits_inside,
-    in_one_partition,
-    refine_rows,
-    with_index_rows,
-)
+from pkadvisor.design.choice.index_candidates import fits_inside, in_one_partition, refine_rows, with_index_rows
 from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.row_sets import propose, rows_beside
 from pkadvisor.design.cost.cost import compared, estimate
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.load.estimates import (
-    Bench,
-    Confidence,
-    CostEstimate,
-)
+from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate
 from pkadvisor.design.load.identifiers import in_use
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.dependencies import in_one_way

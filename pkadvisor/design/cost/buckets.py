@@ -21,8 +21,7 @@ from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import with_constants
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, reached
-from pkadvisor.design.rows.fronts import write_fronts
-from pkadvisor.design.rows.passing import moved_on
+from pkadvisor.design.rows.fronts import moved_on, write_fronts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.lazy import U64, Floats, Ints, np

@@ -17,23 +17,22 @@ from pkadvisor.design.cost.scans import row_counts, row_mask
 from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import Part, part_properties
-from pkadvisor.design.load.counting import capacity_weights, keeps_together, set_entities_most, strange_rate
+from pkadvisor.design.load.counting import capacity_weights, keeps_together, row_bytes, set_entities_most, strange_rate
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap
-from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.plan.caller import rows_written
 from pkadvisor.design.plan.plan import Walks, plan
-from pkadvisor.design.plan.walk_back import note_of, walk_back
+from pkadvisor.design.plan.stop_early import note_of, walk_back
 from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, returned_among
+from pkadvisor.design.rows.fronts import moved_on
 from pkadvisor.design.rows.logged.twins import rate_is_logged
-from pkadvisor.design.rows.passing import moved_on
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.sets.group_sets import requests_each_row
-from pkadvisor.documents.notes import MOVES
+from pkadvisor.design.rows.sets.pairs import requests_each_row
+from pkadvisor.documents.part import MOVES
 from pkadvisor.lazy import Floats, np
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.table.accounting import group_most

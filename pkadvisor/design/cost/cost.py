@@ -13,22 +13,21 @@ from pkadvisor.design.cost.class_cost import class_cost, has_row
 from pkadvisor.design.cost.class_latency import latency_excess, spread, with_latency
 from pkadvisor.design.cost.entity_rates import contended, entity_breaks
 from pkadvisor.design.cost.findings import remarks_of, violations_of
-from pkadvisor.design.cost.full_numbers import counter_findings, full_numbers, full_violations
 from pkadvisor.design.cost.heat_findings import heat_remarks, hot_partition
+from pkadvisor.design.cost.key_findings import counter_findings, full_numbers, full_violations
 from pkadvisor.design.cost.terms import break_factor, smallest_break, terms_of
 from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, retention
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.breaks import account_load, breaks_of, earliest, in_order, pressure_of, shared_break
-from pkadvisor.design.load.counting import keeps_together, set_entities_most
+from pkadvisor.design.load.counting import keeps_together, set_entities_most, stored_bytes
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, Remark, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.load.keyfacts import key_surplus
 from pkadvisor.design.load.open_ended import open_ended
-from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import touched
-from pkadvisor.design.plan.half_done import repair_of
+from pkadvisor.design.plan.requests import repair_of
 from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import on_seen, seen_under
 from pkadvisor.design.rows.atoms import atoms_of
@@ -37,8 +36,7 @@ from pkadvisor.design.rows.fronts import Fronts, write_fronts
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
-from pkadvisor.design.rows.sets.group_sets import group_sizes, requests_each
-from pkadvisor.design.rows.sets.pairs import guarantee
+from pkadvisor.design.rows.sets.pairs import group_sizes, guarantee, requests_each
 from pkadvisor.lazy import np
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.values import dataclass

@@ -14,8 +14,8 @@ from pkadvisor.design.cost.scans import missing_between
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Atom, Context, Literal, Part, Value
+from pkadvisor.design.plan.access_plan import fixing
 from pkadvisor.design.plan.stop_early import PIECES_MOST
-from pkadvisor.design.plan.walk import fixing
 from pkadvisor.design.rows.asked.matching_rows import codes_between, rows_of_constants
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, picks

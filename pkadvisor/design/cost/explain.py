@@ -16,10 +16,9 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme, multi_valued
 from pkadvisor.design.keys.transforms import Context, ListPart, Part, PeriodPart, part_properties
 from pkadvisor.design.load.estimates import Bench, Read
 from pkadvisor.design.load.keyfacts import typed_values
-from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.plan.access_plan import FAN_OUT_MAX, Access, AccessPlan, beginning_of, fixing
 from pkadvisor.design.plan.caller import ASSIGNED, ETAG, Caller
 from pkadvisor.design.plan.requests import client_work, requests
-from pkadvisor.design.plan.walk import FAN_OUT_MAX, beginning_of, fixing
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_part
 from pkadvisor.documents.explanation import ExplanationCounts

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pkadvisor.design.cost.heat_findings import bucket_words, heat_violations, ranges_text
 from pkadvisor.design.cost.key_findings import key_remarks
 from pkadvisor.design.cost.shared_key_findings import overwriting, shared_violations
-from pkadvisor.design.keys.hidden_values import shown_by
 from pkadvisor.design.keys.scheme import KeyScheme, isolating_lead
-from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.keys.template import format_template, shown_by
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation, sets_weight
 from pkadvisor.design.load.heat import LoadMap

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pkadvisor.design.load.breaks import FILLING, PARTITION, earliest
 from pkadvisor.design.load.estimates import Bench, Break, CostEstimate
-from pkadvisor.design.load.money import MONTH_S
+from pkadvisor.numbers import MONTH_S
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation
 from pkadvisor.values import dataclass
 

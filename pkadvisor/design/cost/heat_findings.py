@@ -20,7 +20,7 @@ from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
-from pkadvisor.documents.notes import REFUSED_BURST
+from pkadvisor.documents.part import REFUSED_BURST
 from pkadvisor.limits import Limits
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.observe.workload import GrowthOf

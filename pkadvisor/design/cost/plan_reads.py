@@ -12,10 +12,9 @@ from dataclasses import replace
 
 from pkadvisor.design.cost.empty_requests import unheld
 from pkadvisor.design.cost.entity_rates import zipf_share
-from pkadvisor.design.cost.joined_choices import combinations
 from pkadvisor.design.cost.scan_load import load_going_back, load_led_to, load_of_rows
 from pkadvisor.design.cost.scan_runs import Reading
-from pkadvisor.design.cost.scans import lie_among, rows_scanned
+from pkadvisor.design.cost.scans import combinations, lie_among, rows_scanned
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part, time_unit
 from pkadvisor.design.load.counting import capacity_weights, pages_of
@@ -23,13 +22,12 @@ from pkadvisor.design.load.estimates import Bench, Read
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.placed_loads import PutDown
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
-from pkadvisor.design.plan.stop_early import stop_early
-from pkadvisor.design.plan.walk_back import walk_back
+from pkadvisor.design.plan.stop_early import stop_early, walk_back
 from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, choice_count, exact_answer, free_atoms
-from pkadvisor.design.rows.passing import moved_on
+from pkadvisor.design.rows.fronts import moved_on
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_of_moments
 from pkadvisor.lazy import Bools, Floats, Ints, np
@@ -211,7 +209,7 @@ class _Requests:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What the instances that are ``sent`` read for one combination of values (``joined_choices``)."""
+    """What the instances that are ``sent`` read for one combination of values (``scans``)."""
 
     read: Read
     demand: Demand

@@ -15,8 +15,7 @@ from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.coded_rows import Coded
 from pkadvisor.design.rows.demand import demands
-from pkadvisor.design.rows.exact import GroupCounts
-from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.population import GroupCounts, Population
 from pkadvisor.design.rows.samples.group_sizes import Law
 from pkadvisor.design.rows.samples.intervals import FEW_UNITS, NO_INTERVAL, Units, units_of
 from pkadvisor.lazy import Ints, np, pl

@@ -19,7 +19,7 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Read
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
-from pkadvisor.design.plan.walk_back import periods_of, walk_back
+from pkadvisor.design.plan.stop_early import periods_of, walk_back
 from pkadvisor.design.rows.asked.matching_rows import rows_of_constants
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 
 from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
-from pkadvisor.design.plan.other_kinds import first_letters
-from pkadvisor.design.rows.demand import Demand, reached
+from pkadvisor.design.plan.other_kinds import first_letters, leaves_out
+from pkadvisor.design.rows.asked.matching_rows import sampled_literal
+from pkadvisor.design.rows.asked_rows import with_copies
+from pkadvisor.design.rows.atoms import atom_properties
+from pkadvisor.design.rows.demand import Demand, choosing, reached
 from pkadvisor.design.rows.list_values import list_part, list_rows
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np
 from pkadvisor.remembered import remembered
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
-from pkadvisor.table.odata import TypedValue
+from pkadvisor.table.odata import Operand, Parameter, TypedValue
 from pkadvisor.values import dataclass
 
 SEVERAL_PARTITIONS = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
@@ -37,6 +41,7 @@ def rows_scanned(plan: AccessPlan, demand: Demand, scheme: KeyScheme, population
         return {
             via: np.full(len(demand.instances), population.total * _share_begun(other, row, label, population))
             for via, (other, row) in enumerate(keys)
+            if via == plan.via or not leaves_out(plan.access, plan.left_out, key, other)
         }
     own = _own_rows(plan, demand, population, key, index_row)
     own = own + missing_in_range(plan, key, index_row, demand, population)
@@ -193,6 +198,8 @@ def begun_rows(key: Key, row: IndexRow | None, label: str, population: Populatio
 def lie_among(plan: AccessPlan, key: Key, other: Key, demand: Demand, population: Population) -> Bools | None:
     """For each instance whether rows under another key lie between the bounds of a request; None where never."""
     everywhere = np.ones(len(demand.instances), dtype=bool)
+    if leaves_out(plan.access, plan.left_out, key, other):
+        return None
     if other.partition != key.partition:
         if plan.access is Access.TABLE_SCAN:
             return everywhere
@@ -206,8 +213,6 @@ def lie_among(plan: AccessPlan, key: Key, other: Key, demand: Demand, population
     if plan.access in SEVERAL_PARTITIONS:
         return everywhere  # the RowKey narrows nothing there
     mine, theirs = leading_text(key.row), leading_text(other.row)
-    if theirs in plan.left_out:
-        return None
     if plan.access is Access.PARTITION_SCAN:
         return everywhere if theirs.startswith(mine) else None
     return _label_between(plan, key.row, theirs, demand, population)
@@ -321,3 +326,62 @@ def missing_between(
     there = row_mask(key, row, population)
     missing: Bools = population.coded(name).codes == 0
     return inside, missing if there is None else missing & there
+
+
+# -- Queries that name several values of a property that a part of the key joins with another.
+
+
+ASKED_ROWS_MOST = 2_000_000
+"""Instances times combinations up to which each is counted by itself; beyond, combinations are taken as alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """A query for one combination of values; ``sent`` are the instances that send a request of their own for it."""
+
+    plan: AccessPlan
+    demand: Demand
+    population: Population
+    sent: Bools
+
+
+def combinations(plan: AccessPlan, demand: Demand, population: Population) -> tuple[Combination, ...]:
+    """The combinations of the values of properties that a part of the key joins; none where no part joins them."""
+    names = _joined(plan)
+    any_of = demand.conditions.any_of
+    chosen = [dict(zip(names, each, strict=True)) for each in product(*(any_of[name] for name in names))]
+    if not names or len(chosen) * len(demand.instances) > ASKED_ROWS_MOST:
+        return ()
+    memo = ("joined choices", demand.asked, names)
+    if memo not in population.memo:
+        values = [{n: v for n, o in c.items() if (v := sampled_literal(n, o, population)) is not None} for c in chosen]
+        population.memo[memo] = with_copies(population, [(demand.instances, each) for each in values])
+    asked: Population = population.memo[memo]
+    instances = population.size + np.arange(len(chosen) * len(demand.instances), dtype=np.int64)
+    touched = [atom for atom in plan.equal_atoms if {*names} & {*atom_properties(atom)}]
+    pieces, _ = asked.groups(touched)
+    along = replace(plan, choices=tuple(name for name in plan.choices if name not in names))
+    out: list[Combination] = []
+    before: list[tuple[object, Ints]] = []
+    for number, (each, rows) in enumerate(zip(chosen, np.split(instances, len(chosen)), strict=True)):
+        further = tuple(_further_parameter(demand, name, operand) for name, operand in each.items())
+        sent = np.ones(len(rows), dtype=bool)
+        for others, of_others in before:
+            sent &= (pieces[rows] != of_others) if others == further else True
+        before.append((further, pieces[rows]))
+        one = replace(demand, query=replace(demand.query, name=f"{demand.query.name} {number}"), instances=rows)
+        out.append(Combination(along, choosing(one, each, asked), asked, sent))
+    return tuple(out)
+
+
+def _joined(plan: AccessPlan) -> tuple[str, ...]:
+    """The properties of which a query names several values, and of which a part of the key joins one with others."""
+    joined = [names for atom in plan.equal_atoms if len(names := atom_properties(atom)) > 1]
+    return tuple(name for name in plan.choices if any(name in names for names in joined))
+
+
+def _further_parameter(demand: Demand, name: str, operand: Operand) -> Operand | None:
+    """A parameter that a filter names beside another one for the same property: it is taken for a further value of
+    which as many rows are at hand as of the instance's own."""
+    first = next((o for o in demand.conditions.any_of[name] if isinstance(o, Parameter)), None)
+    return operand if isinstance(operand, Parameter) and operand != first else None

@@ -11,13 +11,13 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from pkadvisor.design.cost import queue_terms
+from pkadvisor.design.cost import class_latency
 from pkadvisor.design.cost.heat_findings import WORDS
 from pkadvisor.design.cost.upkeep import largest_bytes
 from pkadvisor.design.load import money
 from pkadvisor.design.load.breaks import NOTHING, smallest
+from pkadvisor.design.load.counting import row_bytes, stored_each
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, ClassCost, CostEstimate, Term, TransactionOutcome
-from pkadvisor.design.load.row_sizes import row_bytes, stored_each
 from pkadvisor.design.load.scaling import warm_up_s
 from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis, Operation
@@ -396,8 +396,8 @@ COST_TERMS: tuple[TermOf, ...] = (
     stored,
     entity_size,
     hottest_partition,
-    queue_terms.throttled,
-    queue_terms.fan_out_latency,
+    class_latency.throttled,
+    class_latency.fan_out_latency,
     warm_up,
     latency_excess,
     consistency_window,
@@ -420,8 +420,8 @@ OTHER_TERMS: tuple[TermOf, ...] = (
     pairs_together,
     break_factor,
     smallest_break,
-    queue_terms.rate_by_skew,
-    queue_terms.waiting,
+    class_latency.rate_by_skew,
+    class_latency.waiting,
     horizon,
     partitions,
 )

@@ -9,9 +9,9 @@ from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Atom
+from pkadvisor.design.load.counting import row_bytes, rows_each, rows_of_entity
 from pkadvisor.design.load.estimates import Bench, Erasure, Remark, Retention, Violation
 from pkadvisor.design.load.open_ended import takes_all_the_time
-from pkadvisor.design.load.row_sizes import row_bytes, rows_each, rows_of_entity
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, demands

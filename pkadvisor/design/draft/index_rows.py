@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Final
 
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
-from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
+from pkadvisor.design.keys.keyreader import fits, tellers, with_key_parts
 from pkadvisor.design.keys.scheme import IndexRow, Key
 from pkadvisor.design.keys.template import format_template, parse_template
 from pkadvisor.design.keys.transforms import Literal, Part

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from pkadvisor.design.choice.sections import declared_keys
-from pkadvisor.design.keys.key_columns import fits, tellers, with_key_parts
+from pkadvisor.design.keys.keyreader import fits, tellers, with_key_parts
 from pkadvisor.design.keys.scheme import Key, fixed_letters, key_expression
 from pkadvisor.design.keys.template import languages_of
 from pkadvisor.design.keys.transforms.languages import Language, may_meet

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final
 
-from pkadvisor.design.draft.assign import Drafted
-from pkadvisor.design.draft.facts import Arrival, ArrivalGrowth, Sampled, arrival, growth, sampled
+from pkadvisor.design.draft.facts import Arrival, ArrivalGrowth, Drafted, Sampled, arrival, growth, sampled
 from pkadvisor.design.draft.guesses import likely_filter, likely_keys, shown
 from pkadvisor.design.draft.tables import DraftKind, DraftTable
 from pkadvisor.design.draft.workload import DraftClass, draft_classes, is_query, rate_of
-from pkadvisor.design.keys.key_columns import fits, tellers
+from pkadvisor.design.keys.keyreader import fits, tellers
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.lazy import pl

@@ -2,7 +2,7 @@
 
 A ground carries where what it says of the table agrees with what was read, or where too little of the load rests on it
 to matter. A figure that is contradicted is named with both numbers and with what follows from each. A registry: a new
-ground is a function in ``GROUNDS``; the verdict (``verdict.py``) and every output follow.
+ground is a function in ``GROUNDS``; the verdict (``given.py``) and every output follow.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.density import Density, density_of, span_of
 from pkadvisor.design.rows.logged.twins import SAME_RATE
-from pkadvisor.documents.notes import RATES_APART
+from pkadvisor.documents.part import RATES_APART
 from pkadvisor.lazy import Floats, np, special
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.numbers import rate as rate_text

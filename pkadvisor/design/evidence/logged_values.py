@@ -8,10 +8,10 @@ from pkadvisor.design.evidence.given import Evidence, Ground
 from pkadvisor.design.load.estimates import LOAD_DECIDES
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.density import density_of
-from pkadvisor.design.rows.logged.newer import inserted_by_log, share_there
-from pkadvisor.design.rows.passing import logged_inserts
+from pkadvisor.design.rows.fronts import logged_inserts
+from pkadvisor.design.rows.logged.known_entities import inserted_by_log, share_there
 from pkadvisor.design.rows.strange_values import far_values, other_case, shown_value
-from pkadvisor.documents.notes import RATES_APART
+from pkadvisor.documents.part import RATES_APART
 from pkadvisor.lazy import np
 from pkadvisor.numbers import percent, ratio
 from pkadvisor.observe.workload import DrawBy, Operation

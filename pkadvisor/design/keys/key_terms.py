@@ -15,17 +15,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from pkadvisor.design.keys.conditions import Conditions, Operand, Range
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import (
-    RANGE_END,
-    Context,
-    HashPart,
-    Part,
-    PeriodPart,
-)
+from pkadvisor.design.keys.transforms import RANGE_END, Context, HashPart, Part, PeriodPart
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType
 from pkadvisor.table.filters import braced
 from pkadvisor.table.odata import Comparison, Operator, Parameter, TypedValue, bind, format_filter
@@ -34,51 +28,36 @@ from pkadvisor.values import dataclass
 BELOW_MISSING = "~"
 
 
-class Known(Protocol):
-    """What the data says about the values in a key; without data, what the design promises."""
+class Known:
+    """What the data says about the values in a key; without data nothing is known about texts, and widths are taken as
+    chosen well."""
 
     def keeps_order(self, name: str, following: str) -> bool:
         """Whether texts sort in a key as they do by themselves, before the character that follows them."""
+        return False
 
     def fits(self, name: str, width: int, *, below_zero: bool = True) -> bool:
         """Whether every number has at most so many digits, and none is below zero where that is not allowed."""
+        return True
 
     def begins(self, parts: tuple[Part, ...], text: str) -> bool:
         """Whether some key of a template begins with a text, as far as the values of its first part tell."""
-
-    def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
-        """Whether some key of a template begins as one of its part at ``place`` does that a label follows."""
-
-    def always_there(self, name: str) -> bool:
-        """Whether no entity misses a property."""
-
-    def may_lack(self, name: str) -> bool:
-        """Whether some entity is known to miss a property."""
-
-
-class NothingKnown:
-    """Without data nothing is known about texts, and widths are taken as chosen well."""
-
-    def keeps_order(self, name: str, following: str) -> bool:
-        return False
-
-    def fits(self, name: str, width: int, *, below_zero: bool = True) -> bool:
-        return True
-
-    def begins(self, parts: tuple[Part, ...], text: str) -> bool:
         return not parts or len(parts[0].properties) != 1  # that a value begins with a label by chance is unlikely
 
     def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
+        """Whether some key of a template begins as one of its part at ``place`` does that a label follows."""
         return True
 
     def always_there(self, name: str) -> bool:
+        """Whether no entity misses a property."""
         return False
 
     def may_lack(self, name: str) -> bool:
+        """Whether some entity is known to miss a property."""
         return False
 
 
-class KeysThemselves(NothingKnown):
+class KeysThemselves(Known):
     """Where the keys are the properties, they sort as they stand."""
 
     def keeps_order(self, name: str, following: str) -> bool:
@@ -88,7 +67,7 @@ class KeysThemselves(NothingKnown):
         return True
 
 
-NOTHING_KNOWN = NothingKnown()
+NOTHING_KNOWN = Known()
 
 
 def direction(part: Part, parts: tuple[Part, ...], types: Mapping[str, EdmType], known: Known) -> int:

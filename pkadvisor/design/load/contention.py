@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from pkadvisor.design.load.estimates import Term
-from pkadvisor.design.load.lognormal import LogNormal
+from pkadvisor.design.load.latency import LogNormal
 from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.values import dataclass

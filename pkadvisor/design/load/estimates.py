@@ -11,7 +11,7 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.shared_keys import SharedKey
 from pkadvisor.design.plan.access_plan import AccessPlan, Way
-from pkadvisor.design.plan.half_done import PairRepair
+from pkadvisor.design.plan.requests import PairRepair
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import Fronts
 from pkadvisor.design.rows.population import Population
@@ -306,7 +306,7 @@ class CostEstimate:
     terms: tuple[Term, ...] = ()
     breaks: tuple[Break, ...] = ()
     full: tuple[Break, ...] = ()
-    """Numbers of the keys that time fills, whatever grows (``full_numbers``)."""
+    """Numbers of the keys that time fills, whatever grows (``key_findings``)."""
     retention: Retention | None = None
     erasure: Erasure | None = None
     latency_excess: float = 0.0

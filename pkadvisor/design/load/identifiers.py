@@ -18,11 +18,11 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.widths import named_like_identifier
-from pkadvisor.design.rows.arrivals import arrivals
+from pkadvisor.design.rows.arrivals import Instant, arrivals, instant_of, regular, tells_arrival
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
-from pkadvisor.design.rows.counters import HORIZON_MONTHS, MONTH_S, inserted_per_s
-from pkadvisor.design.rows.instants import Instant, instant_of, regular, tells_arrival
+from pkadvisor.design.rows.counters import HORIZON_MONTHS, inserted_per_s
 from pkadvisor.design.rows.population import Population
+from pkadvisor.numbers import MONTH_S
 from pkadvisor.observe.minutes import DAY
 from pkadvisor.observe.workload import Operation
 from pkadvisor.remembered import remembered

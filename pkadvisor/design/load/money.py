@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.numbers import MONTH_S
 from pkadvisor.values import dataclass
 
-MONTH_S = 365.25 / 12 * 86_400.0
 """A mean Gregorian month, as in a declaration."""
 GB = 1e9
 REQUESTS_PRICED = 10_000.0

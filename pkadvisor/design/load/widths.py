@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 from pkadvisor.design.keys.scheme import Key
-from pkadvisor.design.rows.counters import DIGITS_MAX, HORIZON_MONTHS, MONTH_S, counter_rises, inserted_per_s
+from pkadvisor.design.rows.counters import DIGITS_MAX, HORIZON_MONTHS, counter_rises, inserted_per_s
 from pkadvisor.design.rows.population import Population
+from pkadvisor.numbers import MONTH_S
 from pkadvisor.observe.workload import GrowthOf, Workload
 from pkadvisor.table.edm import EdmType
 

@@ -1,16 +1,18 @@
-"""Rows of other kinds in the partition that a request asks: a bound on the RowKey leaves out what begins otherwise.
+"""Rows of other kinds where a request looks for rows of one: a bound on a key leaves out what begins otherwise.
 
-Numbers and times begin with digits, and the label of an index row mostly with a letter: the first rows of a partition
-are then the first rows of its entities.
+Numbers and times begin with digits, and the label of an index row mostly with a letter: the first rows of a partition,
+or of the table, are then the first rows of its entities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from pkadvisor.design.keys.key_terms import BELOW_MISSING, KeyTerm, KeyText, Known
+from pkadvisor.design.keys.scheme import Key, leading_text
 from pkadvisor.design.keys.transforms import MISSING, Context, Part
 from pkadvisor.design.keys.transforms.languages import Language
+from pkadvisor.design.plan.access_plan import Access
 
 
 def first_letters(language: Language) -> frozenset[str]:
@@ -27,22 +29,30 @@ def first_letters(language: Language) -> frozenset[str]:
 
 
 def leaving_out(
-    terms: list[KeyTerm], part: Part, labels: Iterable[str], context: Context, known: Known
+    terms: list[KeyTerm], name: str, part: Part, labels: Iterable[str], context: Context, known: Known
 ) -> tuple[list[KeyTerm], frozenset[str]]:
-    """The comparisons of a request for rows whose RowKey begins with a part, bounded so as to leave out rows that begin
-    with one of the labels; and the labels of those that are left out."""
+    """The comparisons of a request for rows whose key of that name begins with a part, bounded so as to leave out rows
+    that begin with one of the labels; and the labels of those that are left out."""
     language = part.texts(context)
     if not all(map(known.always_there, part.properties)) or not all(any(r.least for r in runs) for runs in language):
         return terms, frozenset()
     letters = first_letters(language)
     above = sorted(label for label in labels if label and label[0] > max(letters))
     below = sorted(label for label in labels if label and label[0] < min(letters))
-    numbers_end = KeyTerm("RowKey", "lt", KeyText((BELOW_MISSING,)))
+    numbers_end = KeyTerm(name, "lt", KeyText((BELOW_MISSING,)))
     if above and above[0] < BELOW_MISSING:
         terms = [term for term in terms if term != numbers_end]
-    operators = {term.operator for term in terms if term.name == "RowKey"}
+    operators = {term.operator for term in terms if term.name == name}
     if below and not operators & {"ge", "gt"}:
-        terms = [*terms, KeyTerm("RowKey", "ge", KeyText((below[-1],)).successor())]
+        terms = [*terms, KeyTerm(name, "ge", KeyText((below[-1],)).successor())]
     if above and not operators & {"lt", "le"}:
-        terms = [*terms, KeyTerm("RowKey", "lt", KeyText((above[0],)))]
+        terms = [*terms, KeyTerm(name, "lt", KeyText((above[0],)))]
     return terms, frozenset((*above, *below))
+
+
+def leaves_out(access: Access, left_out: Collection[str], key: Key, other: Key) -> bool:
+    """Whether the bounds of a request for rows under one key, which leave out these beginnings, leave out the rows
+    under another key."""
+    if access is Access.TABLE_SCAN:
+        return leading_text(other.partition) in left_out
+    return other.partition == key.partition and leading_text(other.row) in left_out

@@ -1,7 +1,7 @@
 """From a query class and a key to the requests that answer it: what the key serves, and what is left to filter.
 
 A filter is taken apart into conditions on single properties. The parts of a key are then walked from the left
-(``walk``).
+(``access_plan``).
 
     PartitionKey walk            RowKey walk                 access
     all parts fixed              all parts fixed             point
@@ -21,34 +21,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from pkadvisor.design.keys.conditions import Conditions
-from pkadvisor.design.keys.key_terms import (
-    NOTHING_KNOWN,
-    KeyTerm,
-    KeyText,
-    Known,
-    bounds,
-    direction,
-    within,
-)
+from pkadvisor.design.keys.key_terms import NOTHING_KNOWN, KeyTerm, KeyText, Known, bounds, direction, within
 from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text, multi_valued, variable
 from pkadvisor.design.keys.template import keys_meet
 from pkadvisor.design.keys.transforms import Atom, Context, HashPart, Part, PeriodPart, part_properties, time_unit
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
-from pkadvisor.design.plan.access_plan import Access, AccessPlan, product
+from pkadvisor.design.plan.access_plan import FAN_OUT_MAX, Access, AccessPlan, Walk, enumerated, product, walk
 from pkadvisor.design.plan.caller import Caller
-from pkadvisor.design.plan.other_kinds import leaving_out
-from pkadvisor.design.plan.walk import FAN_OUT_MAX, Walk, enumerated, walk
+from pkadvisor.design.plan.other_kinds import leaves_out, leaving_out
 from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import (
-    MAX_COMPARISONS,
-    Comparison,
-    Filter,
-    Operator,
-    Or,
-    comparison_count,
-    properties,
-)
+from pkadvisor.table.odata import MAX_COMPARISONS, Comparison, Filter, Operator, Or, comparison_count, properties
 from pkadvisor.values import dataclass
 
 
@@ -196,11 +179,11 @@ class _Planner:
             if not texts or self.known.always_there(range_atom[1]):
                 served.add(range_atom[1])
         rest = self.rest(served)
-        terms, left_out = self.within_kind(self.terms(key, partition, row, access), key, partition, row)
+        terms, left_out = self.within_kind(self.terms(key, partition, row, access), key, partition, row, access)
         multi = set(wanted.multi)
         pointer = index_row is not None and index_row.copy == "pointer"
         sent, client = _divided(rest, len(terms), multi, pointer=pointer)
-        own_kind = self.other_rows_may_match(via, terms, (partition.fixed, row.fixed), left_out)
+        own_kind = self.other_rows_may_match(via, terms, (partition.fixed, row.fixed), left_out, access)
         order = [o for o in self.query.order_by if o.property not in wanted.equal and o.property not in choices]
         ordered = self.order_served(order, key, partition, row, exact)
         still = {p for f in wanted.residual for p in properties_of(f)}
@@ -241,13 +224,12 @@ class _Planner:
         return walks[of_partition], walks[of_row]
 
     def other_rows_may_match(
-        self, via: int, terms: list[KeyTerm], fixed: tuple[int, int], left_out: Collection[str]
+        self, via: int, terms: list[KeyTerm], fixed: tuple[int, int], left_out: Collection[str], access: Access
     ) -> bool:
         """Whether conditions over keys take in rows of the scheme beside those of ``via``."""
         keys = [key for key, _ in self.scheme.each_key()]
         return not all(
-            (other.partition == keys[via].partition and leading_text(other.row) in left_out)
-            or self.apart(keys[via], other, terms, fixed)
+            leaves_out(access, left_out, keys[via], other) or self.apart(keys[via], other, terms, fixed)
             for i, other in enumerate(keys)
             if i != via
         )
@@ -307,15 +289,18 @@ class _Planner:
         return terms
 
     def within_kind(
-        self, terms: list[KeyTerm], key: Key, partition: Walk, row: Walk
+        self, terms: list[KeyTerm], key: Key, partition: Walk, row: Walk, access: Access
     ) -> tuple[list[KeyTerm], frozenset[str]]:
         """The comparisons, bounded by the beginnings of other kinds of rows in the partition where the RowKey fixes
-        none; and the beginnings that are left out."""
-        others = (other for other, _ in self.scheme.each_key() if other != key and other.partition == key.partition)
+        none, and in the table where the whole table is read; and the beginnings that are left out."""
+        others, context = [other for other, _ in self.scheme.each_key() if other != key], Context(dict(self.types))
+        if access is Access.TABLE_SCAN:
+            labels = [leading_text(other.partition) for other in others]
+            return leaving_out(terms, "PartitionKey", key.partition[0], labels, context, self.known)
         if not partition.complete or row.complete or row.text.pieces or row.beginning or not key.row:
             return terms, frozenset()
-        context = Context(dict(self.types))
-        return leaving_out(terms, key.row[0], [leading_text(other.row) for other in others], context, self.known)
+        labels = [leading_text(other.row) for other in others if other.partition == key.partition]
+        return leaving_out(terms, "RowKey", key.row[0], labels, context, self.known)
 
     def rest(self, served: set[str]) -> list[Filter]:
         """The conditions that the key does not settle, those on single properties first."""

@@ -16,7 +16,7 @@ from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.samples.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
 from pkadvisor.lazy import U64, Ints, np, pl
 from pkadvisor.observe.data.dataset import Dataset
-from pkadvisor.observe.data.hashing import presence, value_hashes
+from pkadvisor.observe.data.sketches import presence, value_hashes
 from pkadvisor.splitmix import GAMMA
 from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pkadvisor.design.keys.hidden_values import over_tokens, types_shown
-from pkadvisor.design.keys.template import languages_of, separators
+from pkadvisor.design.keys.key_terms import Known
+from pkadvisor.design.keys.template import languages_of, over_tokens, separators, types_shown
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part, bucket, bucket_number, canonical_text
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import function_of
@@ -44,7 +44,7 @@ class Sizes:
     present: float
 
 
-class CodedRows:
+class CodedRows(Known):
     """Rows and the ghosts below them, each property of which becomes codes when it is first asked for."""
 
     def __init__(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.rows.density import density_of
-from pkadvisor.design.rows.passing import US, logged_inserts
+from pkadvisor.design.rows.fronts import US, logged_inserts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Ints, np, pl
 from pkadvisor.observe.workload import Operation, Workload
@@ -18,8 +18,6 @@ from pkadvisor.table.edm import EdmType
 
 HORIZON_MONTHS = 12.0
 """Months for which a number must have room where no growth is declared: the horizon of one that is."""
-MONTH_S = 2_629_746.0
-"""Seconds in a month, the mean of the Gregorian calendar."""
 DIGITS_MAX = {EdmType.INT32: 10, EdmType.INT64: 19}
 """Digits of the largest number of a type."""
 RISING_SHARE = 0.95

@@ -15,29 +15,13 @@ from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, part_properties
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
-from pkadvisor.design.rows.logged.changed import changed_by
-from pkadvisor.design.rows.logged.choices import (
-    choice_filter,
-    choices_in,
-    constants_of,
-    expanded,
-    plain_name,
-)
+from pkadvisor.design.rows.logged import twins
+from pkadvisor.design.rows.logged.choices import choice_filter, choices_in, constants_of, expanded, plain_name
 from pkadvisor.design.rows.logged.known_entities import entity_reader
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
-from pkadvisor.design.rows.logged.twins import (
-    SAME_RATE,
-    known_besides,
-    rate_of_both,
-    same_class,
-    shape_of,
-    twin_of,
-    weighed,
-    with_known,
-)
 from pkadvisor.design.rows.logged.unusual_minutes import with_unusual_minutes
-from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
+from pkadvisor.design.rows.sets.pairs import logged_transactions
 from pkadvisor.design.rows.values import polars_type
 from pkadvisor.lazy import pl
 from pkadvisor.numbers import percent
@@ -105,11 +89,11 @@ def observe(
         logged_requests = requests_in(traffic)
     foreign = foreign_requests([part for part in parts if part.foreign], logged_requests)
     decoded = [
-        (part.traffic, _decode_class(part, reader, types, changed_by(part, reader, types, declared, data)))
+        (part.traffic, _decode_class(part, reader, types, twins.changed_by(part, reader, types, declared, data)))
         for part in parts
         if not part.foreign
     ]
-    shapes = {(_OPERATIONS[str(each.op)], shape_of(read.filter)) for each, read in decoded}
+    shapes = {(_OPERATIONS[str(each.op)], twins.shape_of(read.filter)) for each, read in decoded}
     in_keys = {name for key, _ in scheme.each_key() for name in key.properties} if scheme is not None else set()
     log = _LoggedClasses()
     for class_traffic, read in decoded:
@@ -118,7 +102,7 @@ def observe(
         if alike is not None:
             log.add_to(alike, query.rate, class_traffic, read)
         else:
-            twin = twin_of(query, declared, {c.name for c in log.classes}, shapes, in_keys)
+            twin = twins.twin_of(query, declared, {c.name for c in log.classes}, shapes, in_keys)
             log.add(*_knowing(query, read, twin, data), twin, class_traffic)
     names = {c.name for c in log.classes}
     rest = tuple(c for c in declared.classes if c.name not in names) if declared else ()
@@ -147,10 +131,10 @@ def _knowing(
     query: QueryClass, read: _Decoded, twin: QueryClass | None, data: DataProfile | None
 ) -> tuple[QueryClass, _Decoded]:
     """A logged write with what its declared twin knows beyond the keys in use."""
-    known = known_besides(twin, query) if twin is not None else ()
+    known = twins.known_besides(twin, query) if twin is not None else ()
     if twin is None or not known:
         return query, read
-    frame = with_known(read.frame, known, data.sample if data is not None else None)
+    frame = twins.with_known(read.frame, known, data.sample if data is not None else None)
     draw = query.draw if frame is not None else twin.draw
     return replace(query, filter=twin.filter, draw=draw), _Decoded(twin.filter, frame, sets=read.sets)
 
@@ -204,14 +188,16 @@ class _LoggedClasses:
 
     def alike(self, query: QueryClass) -> QueryClass | None:
         """A class that differs in the types of its literals alone: 5 and 5.5, or 5000000000."""
-        return next((c for c in self.classes if c.name in self.logged and same_class(self.logged[c.name], query)), None)
+        return next(
+            (c for c in self.classes if c.name in self.logged and twins.same_class(self.logged[c.name], query)), None
+        )
 
     def add_to(self, alike: QueryClass, rate: Rate, class_traffic: ClassTraffic, read: _Decoded) -> None:
         """Requests of a class that is there."""
         name, before = alike.name, self.logged[alike.name]
         share = before.rate.mean_per_s / max(before.rate.mean_per_s + rate.mean_per_s, 1e-300)
         first, second = self.minutes.get(name), class_traffic.minutes
-        self.logged[name] = replace(before, rate=rate_of_both(before.rate, rate, first, second))
+        self.logged[name] = replace(before, rate=twins.rate_of_both(before.rate, rate, first, second))
         if alike.rate is before.rate:
             self.classes[self.classes.index(alike)] = replace(alike, rate=self.logged[name].rate)
         if first is not None and second is not None:
@@ -219,14 +205,14 @@ class _LoggedClasses:
         if read.busy is not None and name in self.busy:
             self.busy[name] = self.busy[name].beside(read.busy)
         if read.frame is not None and name in self.instances:
-            self.instances[name] = weighed(self.instances[name], read.frame, share)
+            self.instances[name] = twins.weighed(self.instances[name], read.frame, share)
             self.came.pop(name, None)
 
     def add(self, query: QueryClass, read: _Decoded, twin: QueryClass | None, class_traffic: ClassTraffic) -> None:
         """A class of its own; a declared ``twin`` lends it what it declares."""
         as_logged = query
         if twin is not None:
-            if not isclose(twin.rate.mean_per_s, query.rate.mean_per_s, rel_tol=SAME_RATE):
+            if not isclose(twin.rate.mean_per_s, query.rate.mean_per_s, rel_tol=twins.SAME_RATE):
                 self.notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
             self.lent.add(twin.name)
             query = replace(
@@ -276,7 +262,7 @@ def _order_of_keys(
         return ()
     first = next(iter(requests_of(traffic, traffic.sample.head(1).iter_rows(named=True))))
     key = list(scheme.each_key())[reader_of(scheme, types).row_read(first)[0]][0]
-    fixed = {name for name, way in shape_of(filter_) if way == "eq"}
+    fixed = {name for name, way in twins.shape_of(filter_) if way == "eq"}
     if not set(part_properties(key.partition)) <= fixed:
         return ()
     parts = list(variable(key.row))
@@ -286,7 +272,9 @@ def _order_of_keys(
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
     edm = types.get(name, EdmType.STRING)
     of_state = bool(fixed - set(part_properties((*key.partition, *parts[:place]))))
-    meant = edm.numeric or (edm is EdmType.DATETIME and (way < 0 or of_state or (name, "range") in shape_of(filter_)))
+    meant = edm.numeric or (
+        edm is EdmType.DATETIME and (way < 0 or of_state or (name, "range") in twins.shape_of(filter_))
+    )
     return (OrderBy(name, descending=way < 0),) if way and meant else ()
 
 

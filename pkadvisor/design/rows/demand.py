@@ -12,22 +12,12 @@ from dataclasses import field, replace
 
 from pkadvisor.design.keys.conditions import Conditions, Operand, conditions, with_dependencies
 from pkadvisor.design.keys.transforms import Atom, Each
-from pkadvisor.design.rows.asked.caveats import across_drawn, strange_parameters
-from pkadvisor.design.rows.asked.matching_rows import (
-    codes_between,
-    counted,
-    in_every_range,
-    range_count,
-    rows_of_constants,
-)
-from pkadvisor.design.rows.asked.operands import bounds_of, mask, rows_with, sampled_literal
-from pkadvisor.design.rows.asked.ranks import by_rank, ranked
+from pkadvisor.design.rows.asked import matching_rows
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
 from pkadvisor.design.rows.draws import draw_weights, hidden_draw
 from pkadvisor.design.rows.list_values import list_rows, without_lists
-from pkadvisor.design.rows.logged.one_beginning import beginnings_asked, beginnings_named
-from pkadvisor.design.rows.logged.one_period import periods_asked
+from pkadvisor.design.rows.logged.one_period import beginnings_asked, beginnings_named, periods_asked
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Workload
@@ -98,7 +88,7 @@ class Demand:
             zeros = np.zeros(count, dtype=np.int64)
             return np.zeros(population.size, dtype=np.int64), 1, zeros, zeros + 1
         codes, size = population.atom(over)
-        low, high = codes_between(population, over, self.bounds[over[1]])
+        low, high = matching_rows.codes_between(population, over, self.bounds[over[1]])
         return codes, size, np.broadcast_to(low, count), np.broadcast_to(high, count)
 
     def mean(self, values: Floats) -> float:
@@ -130,7 +120,7 @@ def _of_values(query: QueryClass, workload: Workload, population: Population, gh
     demand = replace(demand, conditions=replace(demand.conditions, multi={part.property: part}))
     notes = list[str]()
     whole = without_lists(demand.conditions, (part.property,))
-    masks = tuple(m for m in (mask(f, population) for f in demand.conditions.residual) if m is not None)
+    masks = tuple(m for m in (matching_rows.mask(f, population) for f in demand.conditions.residual) if m is not None)
     return replace(
         demand,
         conditions=whole,
@@ -177,15 +167,15 @@ def _demand(
             notes.append(f"the profile hides {hidden}: each entity is assumed to be asked for as often as any other")
         stated = (query.draw.stated and not hidden) or query.operation is Operation.INSERT
         basis = Basis.DECLARED if stated else Basis.ASSUMED
-    notes += strange_parameters(wanted, population)
+    notes += matching_rows.strange_parameters(wanted, population)
     constants = _constants(wanted, population, notes)
     mixed = _mixed(wanted, population)
     bounds = {
-        name: bounds_of(name, bound, population, instances)
+        name: matching_rows.bounds_of(name, bound, population, instances)
         for name, bound in wanted.ranges.items()
         if population.has(name)
     }
-    masks = tuple(m for m in (mask(f, population) for f in wanted.residual) if m is not None)
+    masks = tuple(m for m in (matching_rows.mask(f, population) for f in wanted.residual) if m is not None)
     if len(masks) < len(wanted.residual):
         notes.append(
             "a condition with parameters under 'or' or 'not' is not counted: entities returned are an upper bound"
@@ -194,7 +184,7 @@ def _demand(
     if came is not None:
         asked = replace(asked, came=np.array(came, dtype=np.int64))
     returned = _returned(asked, population, notes)
-    notes += across_drawn(wanted, population)
+    notes += matching_rows.across_drawn(wanted, population)
     return replace(asked, returned=returned, notes=tuple(notes))
 
 
@@ -223,7 +213,7 @@ def exact_answer(demand: Demand, population: Population) -> bool:
 def sampled_constant(demand: Demand, name: str, population: Population) -> object:
     """The one constant that a filter compares a property with by ``eq``, as the rows at hand hold it; None where it is
     a parameter, or nobody can tell."""
-    return sampled_literal(name, demand.conditions.equal.get(name), population)
+    return matching_rows.sampled_literal(name, demand.conditions.equal.get(name), population)
 
 
 def _constants(wanted: Conditions, population: Population, notes: list[str]) -> dict[str, Bools]:
@@ -234,7 +224,7 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
     for name, operands in compared.items():
         if not population.has(name) or not all(isinstance(o, TypedValue) for o in operands):
             continue
-        rows = rows_with(name, tuple(operands), population)
+        rows = matching_rows.rows_with(name, tuple(operands), population)
         if not rows[: population.rows].any():
             notes.append(f"no sampled entity has this constant for {name}; its selectivity is unknown")
         out[name] = rows
@@ -263,7 +253,7 @@ def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
         literals = [o for o in operands if isinstance(o, TypedValue)]
         if not population.has(name) or not literals or len(literals) == len(operands):
             continue
-        out[name] = rows_with(name, tuple(literals), population)
+        out[name] = matching_rows.rows_with(name, tuple(literals), population)
     return out
 
 
@@ -297,7 +287,7 @@ def _pieces(literals: Iterable[TypedValue], population: Population, atoms: Itera
     mine = [atom for atom in atoms if name in atom_properties(atom)]
     out = set[object]()
     for literal in literals:
-        rows = np.flatnonzero(rows_with(name, (literal,), population))
+        rows = np.flatnonzero(matching_rows.rows_with(name, (literal,), population))
         if not mine or any(atom[0] == "p" for atom in mine) or not len(rows):
             out.add(literal)
         else:
@@ -378,14 +368,14 @@ def reached(
 
     def count(by_constants: frozenset[str]) -> Floats:
         constants = demand.constants_and(by_constants)
-        keep = rows_of_constants(population, atoms, constants)
+        keep = matching_rows.rows_of_constants(population, atoms, constants)
         if among is not None:
             keep = among[: population.rows] if keep is None else keep & among[: population.rows]
         if keep is not None:
             free = free_atoms(atoms, constants)
-            return counted(population, free, keep, over, bounds, demand.instances)
+            return matching_rows.counted(population, free, keep, over, bounds, demand.instances)
         if over is not None and bounds is not None:
-            return range_count(population, list(atoms), over, bounds, demand.instances)
+            return matching_rows.range_count(population, list(atoms), over, bounds, demand.instances)
         return population.matching(atoms, demand.instances)
 
     return _over_choices(demand, population, atoms, count)
@@ -418,7 +408,7 @@ def _returned(demand: Demand, population: Population, notes: list[str], among: B
             atoms.append(("p", name))
             factor *= len(choices)
     conditions_met = [rows[: population.rows] for rows in constants.values()]
-    conditions_met += [population.atom(mask)[0][: population.rows] == 1 for mask in demand.masks]
+    conditions_met += [population.atom(atom)[0][: population.rows] == 1 for atom in demand.masks]
     conditions_met += [] if among is None else [among]
     ranged = dict(demand.bounds)
     for name, (low, high) in list(ranged.items())[1:]:
@@ -433,18 +423,22 @@ def _returned(demand: Demand, population: Population, notes: list[str], among: B
         met = [*conditions_met, *(demand.mixed[name][: population.rows] for name in sorted(by_constants))]
         if len(ranged) > 1:
             keep = np.logical_and.reduce(met) if met else np.ones(population.rows, dtype=bool)
-            within = in_every_range(population, mine, keep, ranged, instances)
+            within = matching_rows.in_every_range(population, mine, keep, ranged, instances)
             if within is not None:
                 return factor * within
             note = f"the ranges on {', '.join(list(ranged)[1:])} are not counted: entities returned are an upper bound"
             notes.extend([] if note in notes else [note])
-        if over is not None and span is not None and ranked(over[1], wanted.ranges[over[1]], mine, population):
+        if (
+            over is not None
+            and span is not None
+            and matching_rows.ranked(over[1], wanted.ranges[over[1]], mine, population)
+        ):
             keep = np.logical_and.reduce(met) if met else None
-            return factor * by_rank(population, mine, keep, over, span, instances)
+            return factor * matching_rows.by_rank(population, mine, keep, over, span, instances)
         if met:
-            return factor * counted(population, mine, np.logical_and.reduce(met), over, span, instances)
+            return factor * matching_rows.counted(population, mine, np.logical_and.reduce(met), over, span, instances)
         if over is not None and span is not None:
-            return factor * range_count(population, mine, over, span, instances)
+            return factor * matching_rows.range_count(population, mine, over, span, instances)
         return factor * population.matching(mine, instances)
 
     return _over_choices(demand, population, [("p", name) for name in demand.mixed], count)

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.arrivals import arrivals
-from pkadvisor.design.rows.exact import GroupCounts
-from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.population import GroupCounts, Population
 from pkadvisor.design.rows.samples.group_sizes import Law
 from pkadvisor.design.rows.samples.unseen_groups import spans_of
 from pkadvisor.lazy import Bools, Floats, Ints, np

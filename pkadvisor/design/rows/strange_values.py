@@ -4,7 +4,7 @@ templates that do not fit."""
 from __future__ import annotations
 
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
-from pkadvisor.design.rows.logged.newer import ADDING, without_inserted
+from pkadvisor.design.rows.logged.known_entities import ADDING, without_inserted
 from pkadvisor.lazy import pl
 from pkadvisor.numbers import percent
 from pkadvisor.observe.profile.data_profile import DataProfile

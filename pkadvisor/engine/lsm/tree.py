@@ -20,14 +20,12 @@ from itertools import chain, compress
 from pkadvisor.engine.lsm.bloom import digest
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
-from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter, PassTurn
-from pkadvisor.engine.lsm.combine import CombineTask, choose, combine
+from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter, CombineTask, PassTurn, choose, combine
 from pkadvisor.engine.lsm.memory_table import MemoryTable, Version
 from pkadvisor.engine.lsm.walk import CheckpointSource, MemorySource, RowWalk, Source, live
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.rows import Change, Row
-from pkadvisor.engine.stream.access import Location, Streams
-from pkadvisor.engine.stream.errors import NotThere
+from pkadvisor.engine.stream.access import Location, NotThere, Streams
 
 CHECKPOINT_ROWS = 512
 """Rows handed to the writer at once."""
@@ -213,11 +211,6 @@ class Tree:
     def memory_tables(self) -> tuple[MemoryTable, ...]:
         """The table that takes changes, and the frozen ones that are not written yet."""
         return (self._active, *self._frozen)
-
-    @property
-    def frozen_bytes(self) -> int:
-        """Bytes that frozen tables need until their checkpoints are installed."""
-        return sum(table.memory_bytes for table in self._frozen)
 
     def freeze(self) -> bool:
         """Sets the memory table aside for a checkpoint and begins a new one; whether anything waits to be written.

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Protocol, TypeAlias
 
-from pkadvisor.engine.lsm.checkpoint import CheckpointReader
+from pkadvisor.engine.lsm.checkpoint import CheckpointReader, IndexNode, RowPage
 from pkadvisor.engine.lsm.memory_table import MemoryTable
-from pkadvisor.engine.lsm.page import IndexNode, RowPage
 
 _KEY = itemgetter(0)
 MEMORY_ROWS = 32

@@ -29,7 +29,7 @@ from typing import TypeAlias
 import msgspec
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.range_errors import RangeReadOnly, WriteUncertain
+from pkadvisor.engine.partition.metadata import RangeReadOnly, WriteUncertain
 from pkadvisor.engine.rows import Change
 from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.worlds.tasks import Future

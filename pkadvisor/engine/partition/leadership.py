@@ -16,9 +16,8 @@ from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittab
 from pkadvisor.engine.partition.balancer import Action, MergeRanges, MoveRange, Policy, RangeLoad, SplitRange
 from pkadvisor.engine.partition.lock_service import SERVICE as LOCKS_SERVICE
 from pkadvisor.engine.partition.lock_service import Lease
-from pkadvisor.engine.partition.map_store import MapStore
-from pkadvisor.engine.partition.partition_map import Change, PartitionMap, Pending, RangeEntry
-from pkadvisor.engine.partition.range_errors import RangeMissing
+from pkadvisor.engine.partition.metadata import RangeMissing
+from pkadvisor.engine.partition.partition_map import Change, MapStore, PartitionMap, Pending, RangeEntry
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, PlacedRange, ServerReport
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import EngineError, Unreachable, World

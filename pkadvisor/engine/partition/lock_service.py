@@ -25,7 +25,7 @@ import msgspec
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, LockHeld
 from pkadvisor.engine.stream.records import frame, parse, read_all
-from pkadvisor.engine.worlds.locks import Lock
+from pkadvisor.engine.worlds.tasks import Lock
 from pkadvisor.engine.worlds.world import EngineError, World
 
 SERVICE = "locks"

@@ -31,9 +31,8 @@ from typing import Final
 import msgspec
 
 from pkadvisor.engine.lsm.checkpoint import Checkpoint
-from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.stream.access import Location, Streams
-from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.tasks import Future, Lock
 from pkadvisor.engine.worlds.world import DataCorrupt, EngineError, FormatError
 
 
@@ -244,20 +243,13 @@ class MetadataStream:
     def __init__(self, streams: Streams, name: str, epoch: int, root: RangeRoot) -> None:
         self.root = root
         self._streams, self._name, self._epoch = streams, name, epoch
-        self._latches = KeyLatches()
+        self.lock = Lock()
+        """For one change: roots are written one after the other, each from the one before."""
         self._extent = -1
 
-    async def hold(self) -> None:
-        """Takes the stream for one change: roots are written one after the other, each from the one before."""
-        await self._latches.hold((b"",))
-
-    def release(self) -> None:
-        """Gives it back."""
-        self._latches.release((b"",))
-
     async def append(self, root: RangeRoot) -> None:
-        """Writes the next root; on return it holds. The caller holds the stream."""
-        assert len(self._latches) == 1, "the stream is held while a root is written"
+        """Writes the next root; on return it holds. The caller holds the lock."""
+        assert not self.lock.free, "the stream is held while a root is written"
         used = extents_of(root)
         inherited = tuple(extent for extent in root.inherited if extent in used)
         root = msgspec.structs.replace(root, epoch=self._epoch, version=self.root.version + 1, inherited=inherited)
@@ -271,7 +263,7 @@ class MetadataStream:
     def check(self) -> None:
         """Asserts that the root is this owner's, and names of the inherited extents only those that are in use."""
         root, used = self.root, extents_of(self.root)
-        self._latches.check()
+        self.lock.check()
         assert root.epoch == self._epoch, "the root of another owner"
         assert root.high is None or root.low < root.high, "a range holds at least one key"
         assert all(extent in used for extent in root.inherited), "an inherited extent that nothing uses"
@@ -280,3 +272,30 @@ class MetadataStream:
 async def read_roots(streams: Streams, name: str) -> list[RangeRoot]:
     """All roots of a metadata stream, in order."""
     return [decode_root(block) async for _, block in streams.records(name)]
+
+
+# -- What a range partition answers when it cannot.
+
+
+class RangeError(EngineError):
+    """The range partition cannot do it."""
+
+
+class RangeMissing(RangeError):  # noqa: N818
+    """No range of that number."""
+
+
+class RangeStopped(RangeError):  # noqa: N818
+    """This instance serves no more."""
+
+
+class RangeReadOnly(RangeError):  # noqa: N818
+    """The log takes no more records until the range is loaded again; nothing of this write was logged."""
+
+
+class WriteUncertain(RangeError):  # noqa: N818
+    """The record was under way when the log failed: it may be there after the next load, or not."""
+
+
+class KeyOutside(RangeError):  # noqa: N818
+    """The key lies outside of the range."""

@@ -1,7 +1,7 @@
 """The partition manager: who serves which range, and what is split, merged and moved (SOSP 2011, 5.2 and 5.5).
 
-Several may run; the one with the leader lock leads. It keeps nothing but the map (``map_store``): a new leader reads
-it, asks the servers what they serve, and goes on. Servers serve on while nobody leads.
+Several may run; the one with the leader lock leads. It keeps nothing but the map (``partition_map``): a new leader
+reads it, asks the servers what they serve, and goes on. Servers serve on while nobody leads.
 
     standby ──leader lock──► leading ──lease over, or the map cannot be written──► standby
 
@@ -27,8 +27,7 @@ from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.balancer import Action, Balancer, Policy
 from pkadvisor.engine.partition.leadership import LeaderTerm
 from pkadvisor.engine.partition.lock_service import Lease, LockService
-from pkadvisor.engine.partition.map_store import MapStore
-from pkadvisor.engine.partition.partition_map import PartitionMap
+from pkadvisor.engine.partition.partition_map import MapStore, PartitionMap
 from pkadvisor.engine.partition.server_messages import MAP_SERVICE
 from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.worlds.world import EngineError, World

@@ -20,10 +20,9 @@ from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
-from pkadvisor.engine.partition.hosted_range import AnsweredWrites, HostedRange
-from pkadvisor.engine.partition.judged import Judge
+from pkadvisor.engine.partition.hosted_range import AnsweredWrites, HostedRange, Judge
 from pkadvisor.engine.partition.lock_service import Lease, LockService
-from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
+from pkadvisor.engine.partition.metadata import KeyOutside, RangeReadOnly, RangeStopped
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.range_rows import SERVING
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, PlacedRange, Served, ServerReport
@@ -32,7 +31,7 @@ from pkadvisor.engine.partition.statistics import Statistics, total
 from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write
-from pkadvisor.engine.worlds.locks import Locks
+from pkadvisor.engine.worlds.tasks import Locks
 from pkadvisor.engine.worlds.world import EngineError, Unreachable, World, WriteRefusal
 
 _NOT_HERE = (RangeStopped, RangeReadOnly, KeyOutside)  # nothing was carried out
@@ -388,15 +387,13 @@ class PartitionServer:
             if not self._answers_for(hosted):  # moved away while another one was checked
                 continue
             hosted.profile.check()
-            await hosted.partition.metadata.hold()  # not between a new root and what it names
-            try:
-                if self._answers_for(hosted):
-                    await hosted.partition.check()
-            except EngineError:
-                if self._answers_for(hosted):
-                    raise
-            finally:
-                hosted.partition.metadata.release()
+            async with hosted.partition.metadata.lock:  # not between a new root and what it names
+                try:
+                    if self._answers_for(hosted):
+                        await hosted.partition.check()
+                except EngineError:
+                    if self._answers_for(hosted):
+                        raise
 
     def _answers_for(self, hosted: HostedRange) -> bool:
         here = self._ranges.get(hosted.number) is hosted and self._lease.held()

@@ -19,12 +19,10 @@ from pkadvisor.engine.lsm.checkpoint import Checkpoint
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, blocks_of, encode_record, replay
-from pkadvisor.engine.partition.metadata import MetadataStream, RangeRoot, read_roots, root_for
-from pkadvisor.engine.partition.range_errors import RangeMissing
+from pkadvisor.engine.partition.metadata import MetadataStream, RangeMissing, RangeRoot, read_roots, root_for
 from pkadvisor.engine.partition.range_rows import SERVING, RangeRows
 from pkadvisor.engine.partition.statistics import Statistics, of_tree
-from pkadvisor.engine.stream.access import Location, Streams
-from pkadvisor.engine.stream.errors import StreamExists, StreamMissing
+from pkadvisor.engine.stream.access import Location, StreamExists, StreamMissing, Streams
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.worlds.world import EngineError, World
 
@@ -120,8 +118,7 @@ class RangePartition(RangeRows):
         None where there was nothing to write. RangeStopped, RangeReadOnly; errors of the row-data stream, after which
         everything is as before.
         """
-        await self._background.hold((b"checkpoint",))
-        try:
+        async with self._checkpointing:
             if self.state is not SERVING:
                 self._refuse(self.low)
             if self._frozen is None:
@@ -149,8 +146,6 @@ class RangePartition(RangeRows):
             self._covered_bytes = log_bytes
             self._relieve()
             self.world.event("checkpoint", self.number, sequence)
-        finally:
-            self._background.release((b"checkpoint",))
         await self._let_go()
         return checkpoint
 
@@ -159,8 +154,7 @@ class RangePartition(RangeRows):
 
         Deleted rows and rows outside of the range vanish when the oldest checkpoint takes part.
         """
-        await self._background.hold((b"combine",))
-        try:
+        async with self._combining:
             if self.state is not SERVING:
                 self._refuse(self.low)
             task = self.tree.combine_task()
@@ -176,8 +170,6 @@ class RangePartition(RangeRows):
                 lambda: self.tree.install_combined(task, checkpoint),
             )
             self.world.event("combine", self.number)
-        finally:
-            self._background.release((b"combine",))
         await self._let_go()
         return checkpoint
 
@@ -188,8 +180,7 @@ class RangePartition(RangeRows):
 
         Where the root cannot be written nobody knows which one holds: the range takes no more writes.
         """
-        await self.metadata.hold()
-        try:
+        async with self.metadata.lock:
             if self.state is not SERVING:
                 self._refuse(self.low)
             root = change(self.metadata.root)
@@ -200,8 +191,6 @@ class RangePartition(RangeRows):
                 raise
             if installed is not None:
                 installed()
-        finally:
-            self.metadata.release()
 
     async def _let_go(self) -> None:
         """Lets go of the extents that the root no longer needs. It can be done again at any time."""
@@ -325,12 +314,9 @@ async def open_range(
     if made and not born:
         world.event("range made of its parents", number)
     metadata = MetadataStream(streams, metadata_name, epoch, root)
-    await metadata.hold()
-    try:
+    async with metadata.lock:
         log_start = marked if made else root.log_start
         await metadata.append(replace(root, intent=None, log_start=log_start, checkpoints=tree.checkpoints))
-    finally:
-        metadata.release()
     log = CommitLog(streams, log_name, epoch, options, sequence, tree.apply, world)
     log.last, log.bytes = marked, log_bytes
     return RangePartition(world, node, streams, options, metadata, tree, log, cache)

@@ -19,12 +19,10 @@ from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.commit_log import CommitLog
-from pkadvisor.engine.partition.metadata import KeyLatches, MetadataStream
-from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
+from pkadvisor.engine.partition.metadata import KeyLatches, KeyOutside, MetadataStream, RangeReadOnly, RangeStopped
 from pkadvisor.engine.rows import Cursor, Decide, Row
-from pkadvisor.engine.stream.access import Location, Streams
-from pkadvisor.engine.stream.errors import Fenced, StreamMissing
-from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.stream.access import Fenced, Location, StreamMissing, Streams
+from pkadvisor.engine.worlds.tasks import Future, Lock
 from pkadvisor.engine.worlds.world import EngineError, World
 
 SERVING: Final = "serving"
@@ -59,7 +57,8 @@ class RangeRows:
         self.why = ""
         """Why it serves no more, or takes no writes."""
         self._latches = KeyLatches()
-        self._background = KeyLatches()
+        self._pausing = KeyLatches()
+        self._checkpointing, self._combining = Lock(), Lock()
         self._writers = 0
         self._paused: Future[None] | None = None
         self._drained: Future[None] | None = None
@@ -191,7 +190,7 @@ class RangeRows:
 
         One at a time pauses a range, and calls :meth:`unpause` whatever happens.
         """
-        await self._background.hold((b"pause",))
+        await self._pausing.hold((b"pause",))
         self._paused = Future()
         if self._writers:
             self._drained = Future()
@@ -199,7 +198,7 @@ class RangeRows:
 
     def unpause(self) -> None:
         """Lets writes go on; those of a stopped range are refused."""
-        self._background.release((b"pause",))
+        self._pausing.release((b"pause",))
         self._wake_paused()
 
     def _wake_paused(self) -> None:

@@ -25,8 +25,7 @@ from msgspec.structs import replace
 from pkadvisor.engine.partition.metadata import MergeIntent, SplitIntent
 from pkadvisor.engine.partition.range_partition import RangePartition, open_range, stream_names
 from pkadvisor.engine.partition.range_rows import SERVING
-from pkadvisor.engine.stream.access import MultiModify, NewStream
-from pkadvisor.engine.stream.errors import LimitReached, StreamExists
+from pkadvisor.engine.stream.access import LimitReached, MultiModify, NewStream, StreamExists
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.worlds.world import EngineError
 

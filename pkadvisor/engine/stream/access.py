@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple, Protocol
 
+from pkadvisor.engine.worlds.world import EngineError
 from pkadvisor.values import dataclass
 
 
@@ -81,3 +82,42 @@ class Streams(Protocol):
 
     async def multi_modify(self, change: MultiModify) -> None:
         """Carries out a change of several streams as one."""
+
+
+# -- What the stream layer answers when it cannot.
+
+
+class StreamError(EngineError):
+    """The stream layer cannot do it."""
+
+
+class ExtentSealed(StreamError):  # noqa: N818
+    """The extent takes no more appends."""
+
+
+class ReplicaFailed(StreamError):  # noqa: N818
+    """A replica did not take the append: it may be durable on some and must be sealed or tried again."""
+
+
+class Fenced(StreamError):  # noqa: N818
+    """The stream belongs to a later owner."""
+
+
+class StreamMissing(StreamError):  # noqa: N818
+    """No stream of that name."""
+
+
+class StreamExists(StreamError):  # noqa: N818
+    """A stream of that name is there already."""
+
+
+class TooSlow(StreamError):  # noqa: N818
+    """The node foresees that it cannot read in time."""
+
+
+class NotThere(StreamError):  # noqa: N818
+    """The node does not have the extent, or not so many bytes of it."""
+
+
+class LimitReached(StreamError):  # noqa: N818
+    """As many streams or extents as there may be."""

@@ -7,11 +7,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.access import NotThere
 from pkadvisor.engine.stream.blocks import whole_appends
-from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.stream.nodes.extent_node import SERVICE, ExtentNode
-from pkadvisor.engine.stream.nodes.extent_store import file_name
-from pkadvisor.engine.stream.nodes.replica import Replica
+from pkadvisor.engine.stream.nodes.extent_store import Replica, file_name
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, EngineError, ReadFailed, World
 
 # ----------------------------------------------------------------------------------------------------------------------

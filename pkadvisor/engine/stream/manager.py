@@ -22,24 +22,10 @@ from typing import NamedTuple
 import msgspec
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.access import MultiModify
-from pkadvisor.engine.stream.directory import (
-    AddExtent,
-    AddSources,
-    Command,
-    CreateStream,
-    DeleteStream,
-    Directory,
-    DropExtents,
-    ModifyStreams,
-    OwnStream,
-    ReserveNumbers,
-    SealExtent,
-    StreamInfo,
-)
-from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
-from pkadvisor.engine.stream.nodes.state_log import StateLog
-from pkadvisor.engine.worlds.locks import Lock, Locks
+from pkadvisor.engine.stream import directory
+from pkadvisor.engine.stream.access import Fenced, LimitReached, MultiModify, NotThere, StreamExists, StreamMissing
+from pkadvisor.engine.stream.nodes.record_file import StateLog
+from pkadvisor.engine.worlds.tasks import Lock, Locks
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, FormatError, Unreachable, World
 
 
@@ -88,7 +74,7 @@ EXTENTS = "extents"
 LOG = "directory"
 COMPACT_BYTES = 4 << 20
 NUMBERS_AT_ONCE = 256
-_DECODER = msgspec.msgpack.Decoder(Directory | Command)
+_DECODER = msgspec.msgpack.Decoder(directory.Directory | directory.Command)
 _ENCODER = msgspec.msgpack.Encoder()
 
 
@@ -113,7 +99,7 @@ class StreamManager:
         self._numbering = Lock()
         self._stream_locks = Locks[str]()
         self._extent_locks = Locks[int]()
-        self.directory = Directory()
+        self.directory = directory.Directory()
         self.making: dict[int, None] = {}
         self._in_doubt: dict[int, None] = {}
         self.room: dict[str, int] = {}
@@ -134,7 +120,7 @@ class StreamManager:
                 decoded = _DECODER.decode(body)
             except msgspec.ValidationError as error:
                 raise FormatError(f"{name}: a record that this version does not read: {error}") from error
-            if isinstance(decoded, Directory):
+            if isinstance(decoded, directory.Directory):
                 manager.directory = decoded
             else:
                 manager.directory.apply(decoded)
@@ -157,13 +143,13 @@ class StreamManager:
                 raise StreamExists(name)
             if len(self.directory.streams) >= self._options.streams_max:
                 raise LimitReached(f"there are {self._options.streams_max} streams already")
-            await self.commit(CreateStream(identity, name, epoch))
+            await self.commit(directory.CreateStream(identity, name, epoch))
 
     async def delete(self, identity: str, name: str) -> None:
         """Removes a stream; a missing one is no error."""
         async with self._stream_locks.hold(name):
             if identity not in self.directory.done and name in self.directory.streams:
-                await self.commit(DeleteStream(identity, name))
+                await self.commit(directory.DeleteStream(identity, name))
 
     async def exists(self, name: str) -> bool:
         """Whether the stream is there."""
@@ -210,7 +196,7 @@ class StreamManager:
         async with self._stream_locks.hold(name):
             extents = self._stream(name).extents
             if extent in extents and extents[0] != extent:
-                await self.commit(DropExtents(name, extent))
+                await self.commit(directory.DropExtents(name, extent))
 
     async def concatenate(self, identity: str, target: str, sources: tuple[str, ...], epoch: int) -> None:
         """Adds the extents of sources, sealed, to the end of a stream."""
@@ -222,7 +208,7 @@ class StreamManager:
                     raise Fenced(f"{name} belongs to a later owner than {epoch}")
             for name in (target, *sources):
                 await self._seal_last(name)
-            await self.commit(AddSources(identity, target, sources))
+            await self.commit(directory.AddSources(identity, target, sources))
 
     async def multi_modify(self, change: MultiModify) -> None:
         """Several changes as one command of the log, and so all or none."""
@@ -244,7 +230,7 @@ class StreamManager:
                 raise LimitReached(f"there are {self._options.streams_max} streams already")
             for name in names:
                 await self._seal_last(name)
-            await self.commit(ModifyStreams(change))
+            await self.commit(directory.ModifyStreams(change))
 
     # ------------------------------------------------------------------------------------------------ extents
 
@@ -261,7 +247,7 @@ class StreamManager:
             reached = [node for node, answer in zip(info.replicas, answers, strict=True) if isinstance(answer, tuple)]
             if len(reached) < len(info.replicas):
                 self._world.event(f"seal with {len(reached)} of {len(info.replicas)}", extent, length)
-            await self.commit(SealExtent(extent, length))
+            await self.commit(directory.SealExtent(extent, length))
             self._world.event("sealed", extent, length)
             await self._ask_all(reached, "seal", extent, length, holders)
             return length
@@ -324,7 +310,7 @@ class StreamManager:
                 full = next((answer for answer in answers if isinstance(answer, DiskFull)), full)
                 continue
             try:
-                await self.commit(AddExtent(name, extent, replicas))
+                await self.commit(directory.AddExtent(name, extent, replicas))
             except EngineError:
                 self._in_doubt[extent] = None  # it is true or not after a crash now: its replicas stay
                 raise
@@ -339,7 +325,7 @@ class StreamManager:
         async with self._numbering:
             number = self._next_number
             if number >= self.directory.reserved_below:
-                await self.commit(ReserveNumbers(number + NUMBERS_AT_ONCE))
+                await self.commit(directory.ReserveNumbers(number + NUMBERS_AT_ONCE))
             self._next_number = number + 1
             return number
 
@@ -362,7 +348,7 @@ class StreamManager:
 
     # ------------------------------------------------------------------------------------------------ the log
 
-    async def commit(self, command: Command) -> None:
+    async def commit(self, command: directory.Command) -> None:
         """Makes a command durable, then true. DiskError: it is not true; it may be after a crash, until another is."""
         in_doubt = tuple(self._in_doubt)
         await self._log.commit(_ENCODER.encode(command), lambda: self.directory.apply(command))
@@ -378,14 +364,14 @@ class StreamManager:
         if epoch < stream.epoch:
             raise Fenced(f"{name} belongs to {stream.epoch}, no longer to {epoch}")
         if epoch > stream.epoch:
-            await self.commit(OwnStream(name, epoch))
+            await self.commit(directory.OwnStream(name, epoch))
 
     async def _seal_last(self, name: str) -> None:
         last = self.directory.last(name)
         if last is not None:
             await self.seal(last)
 
-    def _stream(self, name: str) -> StreamInfo:
+    def _stream(self, name: str) -> directory.StreamInfo:
         stream = self.directory.streams.get(name)
         if stream is None:
             raise StreamMissing(name)

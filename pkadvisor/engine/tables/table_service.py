@@ -18,13 +18,14 @@ from pkadvisor.engine.tables.compiled_filter import compiled, key_range
 from pkadvisor.engine.tables.continuation import decode_token, encode_token
 from pkadvisor.engine.tables.entity_codec import Body
 from pkadvisor.engine.tables.group_checks import plain_group
-from pkadvisor.engine.tables.known_tables import Router, Tables
 from pkadvisor.engine.tables.table_messages import (
     Answer,
     ListTablesRequest,
     PageRequest,
     ReadRequest,
+    Router,
     RowWrite,
+    Tables,
     WriteKind,
     WriteRequest,
 )

@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from random import Random, SystemRandom
-from threading import Lock
+from threading import Event, Lock, RLock, Thread
 from typing import Any, Protocol, TypeVar
+from weakref import ref
 
+from pkadvisor.engine.worlds.directory_snapshot import MachineDirectory
 from pkadvisor.engine.worlds.durability import LaggingSyncs
-from pkadvisor.engine.worlds.idle_thread import IDLE_S, IdleThread
-from pkadvisor.engine.worlds.machine_directory import MachineDirectory
 from pkadvisor.engine.worlds.machine_disk import Beside, Descriptors
 from pkadvisor.engine.worlds.tasks import Future, Scheduler, Task
 from pkadvisor.engine.worlds.world import DirectoryInUse, Disk, DiskError, EngineError, Unreachable, WriteRefusal
@@ -94,6 +94,7 @@ class Machine(Scheduler):
         self._lag = LaggingSyncs(sync_every_ns, self.at, self.now_ns) if sync_every_ns else None
         self.counts: Counter[str] = Counter()
         self.calls, self.calling = 0, False
+        """How many calls have begun; whether one is under way, or waits for its turn."""
         self._idle: IdleThread | None = None
 
     def __enter__(self) -> Machine:
@@ -341,3 +342,58 @@ async def _unreachable(target: str) -> None:
 
 def _nothing() -> None:
     """Waits for nothing."""
+
+
+# -- The thread that keeps a store on real files going while nobody calls it: leases, combines, syncs that are due.
+
+
+IDLE_S = 0.02
+"""Without a call for so long the store is idle [A]."""
+
+
+class IdleThread:
+    """Begins at once. It holds no reference to whom it serves: it ends with that, or when it is told to."""
+
+    def __init__(self, served: Machine) -> None:
+        self.turn = RLock()
+        """Whoever runs the engine holds it."""
+        self.wakes_ns = 0
+        """When it works next, by the time of whom it serves: what is due before must wake it."""
+        self._wake, self._ending = Event(), False
+        self._thread = Thread(target=self._live, args=(ref(served),), name="engine-idle", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Has it look soon."""
+        self.wakes_ns = 0
+        self._wake.set()
+
+    def end(self) -> None:
+        """Ends it, and returns when it has ended."""
+        self._ending = True
+        self._wake.set()
+        self._thread.join()
+
+    def _live(self, served: ref[Machine]) -> None:
+        seen, wait_s = -1, 0.0
+        while True:
+            self._wake.wait(wait_s)
+            self._wake.clear()
+            world = served()
+            if self._ending or world is None:
+                return
+            seen, wait_s = self._look(world, seen)
+            world = None
+
+    def _look(self, world: Machine, seen: int) -> tuple[int, float]:
+        """The count of calls that it saw, and how long to sleep; works where none has come since the last look."""
+        calls = world.calls
+        if calls != seen or world.calling or not self.turn.acquire(timeout=IDLE_S):
+            return calls, IDLE_S
+        try:
+            wait_s = world.advance()
+            wait_s = 1.0 if wait_s is None else min(wait_s, 1.0)
+            self.wakes_ns = world.now_ns() + round(wait_s * 1e9)
+            return calls, wait_s
+        finally:
+            self.turn.release()

@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-from typing import Protocol
 
 from pkadvisor.engine.worlds.faults import Atlas, CrashPoint, DiskFaults, draw_ns, happens
 from pkadvisor.engine.worlds.world import DiskError, DiskFull, ReadFailed
 
 
-class DiskHost(Protocol):
-    """What a simulated disk needs of its world."""
+class DiskHost:
+    """What a simulated disk needs of its world; without one nothing fails and no time passes."""
 
-    atlas: Atlas | None
+    atlas: Atlas | None = None
 
     def now_ns(self) -> int:
         """Virtual time."""
+        return 0
 
     def random(self, purpose: str) -> Random:
-        """A stream of chance."""
+        """A stream of chance, the same each time."""
+        return Random(purpose)
 
     async def sleep(self, duration_ns: int) -> None:
         """Waits."""
@@ -39,39 +40,10 @@ class DiskHost(Protocol):
 
     def durable_write(self, node: str, device: str, kind: str, name: str) -> CrashPoint | None:
         """Numbers a durable write; the crash point that it hits."""
-
-    async def crash_here(self, node: str, point: CrashPoint) -> None:
-        """Carries out a crash point; never returns to a task of that node."""
-
-
-class QuietHost:
-    """No world: nothing fails."""
-
-    atlas: Atlas | None = None
-
-    def now_ns(self) -> int:
-        """No time passes."""
-        return 0
-
-    def random(self, purpose: str) -> Random:
-        """Chance that is the same each time."""
-        return Random(purpose)
-
-    async def sleep(self, duration_ns: int) -> None:
-        """Does not wait."""
-
-    def event(self, name: str, *facts: object) -> None:
-        """Forgets."""
-
-    async def alive(self, node: str) -> None:
-        """Is."""
-
-    def durable_write(self, node: str, device: str, kind: str, name: str) -> CrashPoint | None:
-        """Never a crash."""
         return None
 
     async def crash_here(self, node: str, point: CrashPoint) -> None:
-        """Never happens."""
+        """Carries out a crash point; never returns to a task of that node."""
 
 
 SECTOR = 512
@@ -247,7 +219,7 @@ class SimulatedDisk:
     def __init__(
         self, host: DiskHost | None = None, node: str = "", device: str = "", faults: DiskFaults | None = None
     ) -> None:
-        self.host: DiskHost = host or QuietHost()
+        self.host: DiskHost = host or DiskHost()
         self.node, self.device = node, device
         self.faults = faults or DiskFaults()
         self.chance = self.host.random(f"disk {node}/{device}")

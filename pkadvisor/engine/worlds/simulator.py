@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from pkadvisor.engine.worlds.faults import Atlas, ClockFaults, CrashPoint, DiskFaults, NetworkFaults
-from pkadvisor.engine.worlds.simulated_disk import SimulatedDisk
+from pkadvisor.engine.worlds.simulated_disk import DiskHost, SimulatedDisk
 from pkadvisor.engine.worlds.simulated_network import SimulatedNetwork
 from pkadvisor.engine.worlds.tasks import Future, Killed, Scheduler, Task
 from pkadvisor.engine.worlds.world import EngineError
@@ -27,7 +27,7 @@ TICKS_AT_START = 638_000_000_000_000_000  # some day in 2022: simulated days loo
 LOG_EVENTS = 2_000
 
 
-class Simulator(Scheduler):
+class Simulator(Scheduler, DiskHost):
     """A whole stamp in one thread, as fast as Python goes, the same for the same seed.
 
     Without arguments nothing fails and nothing takes time.

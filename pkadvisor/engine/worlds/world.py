@@ -28,8 +28,8 @@ class EngineError(Exception):
     │   ├── DiskFull      no room: nothing was written
     │   └── ReadFailed    a read error of the device
     ├── DataCorrupt       a checksum does not match: the bytes were not returned
-    ├── StreamError       see ``stream/errors.py``
-    ├── RangeError        see ``partition/range_errors.py``
+    ├── StreamError       see ``stream/access.py``
+    ├── RangeError        see ``partition/range_rows.py``
     ├── OwnershipError    see ``ownership_errors.py``
     ├── FormatError       files of a newer format version
     └── DirectoryInUse    another process holds the directory

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.numbers import MONTH_S
 from pkadvisor.observe.design_file import declaration_model as model
 from pkadvisor.observe.design_file.declaration import (
     ARRIVAL_FILE_ORDER,
@@ -18,7 +19,6 @@ from pkadvisor.observe.design_file.declaration import (
 from pkadvisor.observe.design_file.declaration_keys import KeysReader
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.design_file.declared_names import DeclaredNames
-from pkadvisor.observe.design_file.units import MONTH_S
 from pkadvisor.observe.workload import (
     Draw,
     DrawBy,

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 
 from pkadvisor.errors import did_you_mean
+from pkadvisor.numbers import MONTH_S
 from pkadvisor.values import dataclass
 
 DAY_S = 86_400.0
-MONTH_S = 365.25 / 12 * DAY_S
-"""A mean Gregorian month; growth and retention do not need the calendar."""
 RATE_MAX_PER_S = 1e9
 """Above this a rate is a slip of the pen, not a workload."""
 COUNT_MAX = 10**15

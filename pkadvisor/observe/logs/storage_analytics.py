@@ -14,6 +14,7 @@ from typing import Final
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.streams import MAX_LINE_BYTES
+from pkadvisor.observe.logs import urls
 from pkadvisor.observe.logs.frame import (
     ANOTHER_SERVICE,
     NOT_PARSEABLE,
@@ -27,22 +28,6 @@ from pkadvisor.observe.logs.frame import (
     Skips,
 )
 from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines, text_of
-from pkadvisor.observe.logs.urls import (
-    UrlShape,
-    after,
-    before,
-    decoded,
-    forms_of_addresses,
-    html_decoded,
-    keys_are_encoded,
-    keys_of_address,
-    map_distinct,
-    pins_partition,
-    plain_shape,
-    shapes_of,
-    spread,
-    url_queries,
-)
 
 NAME: Final = "Storage Analytics"
 
@@ -237,7 +222,7 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> tuple[pl.DataFrame, list
             return frame, []
     if "coded" not in frame.columns or frame["coded"].any():
         for column in (f"f{i}" for i in _CODED):
-            frame = frame.with_columns(map_distinct(frame[column], ";", html_decoded).alias(column))
+            frame = frame.with_columns(urls.map_distinct(frame[column], ";", urls.html_decoded).alias(column))
     url, key, http = pl.col(f"f{_URL}"), pl.col(f"f{_KEY}"), pl.col(f"f{_HTTP}").cast(pl.Int16, strict=False)
     made = frame.select(
         "line",
@@ -274,10 +259,10 @@ def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         "asks",
         "percent",
         "url",
-        head=before(pl.col("url"), pl.col("bracket")),
-        named=after(pl.col("url"), pl.col("bracket") + 1),
+        head=urls.before(pl.col("url"), pl.col("bracket")),
+        named=urls.after(pl.col("url"), pl.col("bracket") + 1),
     ).get_columns()
-    form = forms_of_addresses(named)
+    form = urls.forms_of_addresses(named)
     unsure = made.get_column("rk").is_null() | percent
     if unsure.any():
         addressed = pl.lit(named).str.starts_with("PartitionKey=") | pl.lit(named).str.starts_with("RowKey=")
@@ -287,7 +272,7 @@ def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     pk, filters, asking = pl.col("pk"), pl.lit(None, pl.String), None
     if asks.any():
         # The rows of queries are worked on apart and put back by their place.
-        asking = url_queries(url.filter(asks))
+        asking = urls.url_queries(url.filter(asks))
         kind, asked_pk, asked_filter = asking.select("kind", "pk", "filter").get_columns()
         place = pl.select(pl.when(asks).then(asks.cum_sum() - 1))[:, 0]
         head = pl.when("asks").then(kind.gather(place)).otherwise(head)
@@ -296,11 +281,11 @@ def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     what = made.select(head ^ pl.col("operation").hash(1) ^ pl.col("key_table").hash(2))[:, 0]
     first = what.is_first_distinct()
     some = made.filter(first).select(
-        "operation", "key_table", "asks", shape=plain_shape(pl.lit(start.filter(first)), form.filter(first))
+        "operation", "key_table", "asks", shape=urls.plain_shape(pl.lit(start.filter(first)), form.filter(first))
     )
     if asking is not None:
-        asked = shapes_of(asking.filter(first.filter(asks)))
-        some = some.with_columns(shape=pl.when("asks").then(spread(asked, asks.filter(first))).otherwise("shape"))
+        asked = urls.shapes_of(asking.filter(first.filter(asks)))
+        some = some.with_columns(shape=pl.when("asks").then(urls.spread(asked, asks.filter(first))).otherwise("shape"))
     kinds = some.select(pl.concat_str("shape", "operation", pl.col("key_table").fill_null(""), separator="\n"))[:, 0]
     numbers = pl.Series(range(len(kinds)), dtype=pl.UInt32)
     made = made.select(
@@ -328,18 +313,19 @@ def with_keys_of_address(frame: pl.DataFrame, unsure: pl.Series, percent: pl.Ser
     """
     rest = percent & ~unsure
     if unsure.any() or rest.any():
-        pk, rk = keys_of_address(frame["url"].filter(unsure))
+        pk, rk = urls.keys_of_address(frame["url"].filter(unsure))
         keys = frame.filter(unsure).select("pk", "rk", address_pk=pk, address_rk=rk)
         frame = frame.with_columns(
-            pl.coalesce(spread(pk, unsure), pl.col("pk")).alias("pk"),
-            pl.coalesce(spread(rk, unsure), pl.col("rk")).alias("rk"),
+            pl.coalesce(urls.spread(pk, unsure), pl.col("pk")).alias("pk"),
+            pl.coalesce(urls.spread(rk, unsure), pl.col("rk")).alias("rk"),
         )
         if rest.any():
             some = frame.filter(rest).select("pk", "rk")
-            plain = some.select(decoded(some[name]) for name in ("pk", "rk"))
-            if keys_are_encoded(keys.drop_nulls(), some, plain):
+            plain = some.select(urls.decoded(some[name]) for name in ("pk", "rk"))
+            if urls.keys_are_encoded(keys.drop_nulls(), some, plain):
                 frame = frame.with_columns(
-                    pl.when(rest).then(spread(plain[name], rest)).otherwise(name).alias(name) for name in ("pk", "rk")
+                    pl.when(rest).then(urls.spread(plain[name], rest)).otherwise(name).alias(name)
+                    for name in ("pk", "rk")
                 )
     return frame.drop("url")
 
@@ -377,10 +363,10 @@ def route_of(what: str) -> Route:
     if len(parts) != 3:  # a line end in a URL or a key
         return Route("", Op.QUERY, skip=NOT_PARSEABLE)
     url, operation, key_table = parts
-    return route(UrlShape.of(url), operation, key_table)
+    return route(urls.UrlShape.of(url), operation, key_table)
 
 
-def route(shape: UrlShape, operation: str, key_table: str) -> Route:
+def route(shape: urls.UrlShape, operation: str, key_table: str) -> Route:
     """Classify: reads by their URL; the name of the operation tells which write it is."""
     write = WRITES.get(operation)
     if shape.kind == "batch":
@@ -401,7 +387,7 @@ def route(shape: UrlShape, operation: str, key_table: str) -> Route:
     return read_route(shape)
 
 
-def read_route(shape: UrlShape) -> Route:
+def read_route(shape: urls.UrlShape) -> Route:
     """A read as its URL tells it."""
     address = shape.kind == "address"
     return Route(
@@ -409,7 +395,7 @@ def read_route(shape: UrlShape) -> Route:
         Op.QUERY,
         address=address,
         shape="" if address else shape.shape,
-        pk_equal=address or pins_partition(shape.shape),
+        pk_equal=address or urls.pins_partition(shape.shape),
         select=shape.select,
         top=None if address else shape.top,
         continued=shape.continued,

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from pkadvisor.lazy import Bools, Ints, np, pl
+from pkadvisor.observe.logs import traffic_parts
 from pkadvisor.observe.logs.busy_spans import MINUTES, SECONDS, BusySpans
 from pkadvisor.observe.logs.frame import Op, Route, Routes
-from pkadvisor.observe.logs.seen_window import SeenWindow
 from pkadvisor.observe.logs.traffic import LogWindow
 from pkadvisor.observe.logs.traffic_groups import GroupFold
-from pkadvisor.observe.logs.traffic_parts import (
-    ACCOUNT_LINE,
-    BottomK,
-    HeavyHitters,
-    Seconds,
-    class_line,
-    refused_line,
-    table_line,
-    text_hashes,
-)
-from pkadvisor.observe.logs.traffic_retries import Repeats
+from pkadvisor.observe.logs.traffic_retries import Repeats, SeenWindow
 from pkadvisor.splitmix import mixed_words
 from pkadvisor.values import dataclass
 
@@ -41,35 +32,9 @@ class _Tally:
         return self.attempts - self.retries - self.pages
 
 
-@dataclass(frozen=True, slots=True)
-class _ClassKey:
+def _class_of(route: Route) -> Route:
     """What makes two routes one class: all but being a further page."""
-
-    table: str
-    op: Op
-    address: bool = False
-    grouped: bool = False
-    shape: str = ""
-    pk_equal: bool = False
-    select: str = ""
-    top: int | None = None
-    order_by: tuple[str, ...] = ()
-    kind: str = ""
-
-    @classmethod
-    def of(cls, route: Route) -> _ClassKey:
-        return cls(
-            route.table,
-            route.op,
-            route.address,
-            route.grouped,
-            route.shape,
-            route.pk_equal,
-            route.select,
-            route.top,
-            route.order_by,
-            route.kind,
-        )
+    return replace(route, continued=False, encoded=False, account="", skip="")
 
 
 class _Routes(NamedTuple):
@@ -131,16 +96,16 @@ class TrafficCounts:
         self._waiting: list[pl.DataFrame] = []
         self._waiting_rows = 0
         self._ordinal = 0  # rows folded so far: the identity of requests without one
-        self._classes: dict[_ClassKey, int] = {}
-        self._keys: list[_ClassKey] = []
+        self._classes: dict[Route, int] = {}
+        self._keys: list[Route] = []
         self._tables: dict[str, int] = {}
         self._tallies: list[_Tally] = []
         self._route_rows: list[tuple[int, int, int, bool, bool, bool, bool]] = []
         self._seen = SeenWindow(WINDOW_HASHES_MAX)
         self._repeats = Repeats(WINDOW_HASHES_MAX // 4)
-        self._samples = BottomK(SAMPLE_PER_CLASS, SAMPLE_PER_TABLE)
-        self._heavy = HeavyHitters(HEAVY_KEYS_MAX)
-        self._seconds = Seconds(SECONDS_ROWS_MAX)
+        self._samples = traffic_parts.BottomK(SAMPLE_PER_CLASS, SAMPLE_PER_TABLE)
+        self._heavy = traffic_parts.HeavyHitters(HEAVY_KEYS_MAX)
+        self._seconds = traffic_parts.Seconds(SECONDS_ROWS_MAX)
         self._busy = (BusySpans(SECONDS), BusySpans(MINUTES))
         self._groups = GroupFold()
         self._resolution = 0
@@ -164,7 +129,7 @@ class TrafficCounts:
             self._waiting, self._waiting_rows = [], 0
             self._fold(whole)
 
-    def _class(self, key: _ClassKey) -> int:
+    def _class(self, key: Route) -> int:
         code = self._classes.get(key)
         if code is None:
             code = self._classes[key] = len(self._keys)
@@ -180,8 +145,8 @@ class TrafficCounts:
                 self._route_rows.append((-1, -1, -1, True, False, False, False))
                 continue
             left_out = wanted is not None and route.table.lower() != wanted
-            code = self._class(_ClassKey.of(route)) if not left_out else -1
-            batch = self._class(_ClassKey(route.table, Op.BATCH, kind="")) if route.grouped and not left_out else -1
+            code = self._class(_class_of(route)) if not left_out else -1
+            batch = self._class(Route(route.table, Op.BATCH)) if route.grouped and not left_out else -1
             table = self._tables.get(route.table, -1)
             self._route_rows.append((code, batch, table, False, route.continued, route.op.writes, left_out))
         return _Routes(*np.array(self._route_rows, dtype=np.int64).reshape(-1, len(_Routes._fields)).T)
@@ -244,7 +209,7 @@ class TrafficCounts:
     def _identities(self, frame: pl.DataFrame) -> tuple[Any, Any]:
         """Hashes of request ids, and of records: request id and operation number."""
         texts = frame["request_id"]
-        requests = text_hashes(texts)
+        requests = traffic_parts.text_hashes(texts)
         nameless = (texts.is_null() | (texts == "")).to_numpy()
         if nameless.any():
             requests[nameless] = mixed_words(
@@ -292,11 +257,11 @@ class TrafficCounts:
         second = at // 1_000_000
         one = single | lead
         parts = [
-            (np.full(len(second), ACCOUNT_LINE, dtype=np.int64), one & timed),
-            (table_line(table), one & demand),
-            (class_line(code), demand),
-            (class_line(batch), lead & demand),
-            (refused_line(table), one & demand & refused),
+            (np.full(len(second), traffic_parts.ACCOUNT_LINE, dtype=np.int64), one & timed),
+            (traffic_parts.table_line(table), one & demand),
+            (traffic_parts.class_line(code), demand),
+            (traffic_parts.class_line(batch), lead & demand),
+            (traffic_parts.refused_line(table), one & demand & refused),
         ]
         lines = np.concatenate([line[rows] for line, rows in parts])
         self._seconds.add(lines, np.concatenate([second[rows] for _, rows in parts]))

@@ -3,7 +3,7 @@
 The sample is the rows with the smallest hashes. Which rows that is does not depend on their order or on how the data
 is cut into parts, so that ``merge(profile(a), profile(b)) == profile(a + b)``, exactly, where the parts agree on the
 type of each property. Distinct values per property are estimated from the smallest hashes of values (bottom-k, relative
-standard error 1 ÷ √(k - 2)), exact while they fit. Hashes are those of ``hashing``.
+standard error 1 ÷ √(k - 2)), exact while they fit. Hashes are those of ``sketches``.
 
 A second, wider sample serves counting alone (which partitions a key would make and how large the largest is): as many
 rows as fit a budget of rows and of bytes, taken by the same hashes in the same pass. The rows looked at closely are
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.errors import InputError
 from pkadvisor.lazy import U64, Ints, np, pl
 from pkadvisor.observe.data.dataset import Column, Dataset
-from pkadvisor.observe.data.hashing import combined, presence, value_hashes
+from pkadvisor.observe.data.sketches import combined, presence, value_hashes
 from pkadvisor.observe.profile.data_profile import DISTINCT_K, DataProfile, DistinctSketch, PropertyProfile
 from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from pkadvisor.documents.part import word
+from pkadvisor.documents.part import part_of, word
 from pkadvisor.documents.profile import (
     ProfileBusy,
     ProfileColumn,
@@ -133,14 +133,11 @@ def _distinct_document(sketch: DistinctSketch) -> ProfileDistinct:
 
 
 def _data_document(data: DataProfile) -> ProfileData:
-    return ProfileData(
-        name=data.name,
-        format=data.format,
-        rows=data.rows,
+    return part_of(
+        ProfileData,
+        data,
         threshold=None if data.threshold is None else str(data.threshold),
-        sample_rows_max=data.sample_rows_max,
         hashed=sorted(data.hashed),
-        notes=list(data.notes),
         properties=[
             ProfileProperty(
                 name=p.column.name,
@@ -214,21 +211,16 @@ def workload_document(workload: Workload) -> ProfileWorkload:
     unusual = {span for busy in workload.busy.values() for span in busy.rows[SPAN] if is_minute(span)}
     return ProfileWorkload(
         classes=[
-            ProfileQueryClass(
-                name=c.name,
-                operation=word(c.operation),
+            part_of(
+                ProfileQueryClass,
+                c,
                 filter=None if c.filter is None else format_filter(c.filter, parameters=True),
                 order_by=[(o.property, o.descending) for o in c.order_by],
-                top=c.top,
                 mean_per_s=c.rate.mean_per_s,
                 peak_per_s=c.rate.peak_per_s,
                 peak_minute_per_s=c.rate.peak_minute_per_s,
                 basis=word(c.rate.basis),
-                kind=c.kind,
                 latency_goal_ms_p99=c.latency_goal_ms_p99,
-                sets=list(c.sets),
-                read_modify_write=c.read_modify_write,
-                analytic=c.analytic,
                 entities_per_request=c.entities_per_request,
                 instances=columns_of(thinned(timed(workload, c.name))) if c.name in workload.instances else None,
                 minutes=_minutes_document(workload.minutes.get(c.name)),

@@ -71,6 +71,8 @@ LINE = 15
 DIRECT_MAX = 190
 """Names up to this width stand beside their line, longer ones in a legend."""
 COLOURS = {"bad": BAD, "good": GOOD, "warn": WARN}
+TINT = 0.45
+"""Opacity of an area with text on it."""
 FAINT = 0.22
 """Opacity of a grid line."""
 
@@ -126,6 +128,13 @@ def figure(
     if caption:
         below.append(element("figcaption", caption))
     return element("figure", region, *below, class_=f"chart {kind.split()[0]}")
+
+
+def tinted(number: int, tooltip: str = "", **place: float) -> Markup:
+    """A rectangle in a look's colour, thinned so that text on it keeps the page's colour and its contrast."""
+    title = [element("title", tooltip)] if tooltip else []
+    looks = {**fill(number, TINT), "class_": f"ch-{number % 8} ch-fill ch-stroke"}
+    return element("rect", *title, **place, stroke=look_of(number).light, **looks)
 
 
 # -- text -------------------------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from pkadvisor.report.charts.frame import (
 from pkadvisor.report.charts.scales import Axis, AxisKind, Scale, moment_label, scale_of
 from pkadvisor.values import dataclass
 
+HEIGHT = 260
 POINTS_SHOWN = 30
 """Up to so many points are drawn as points."""
 LIMIT_REACH = 5
@@ -79,7 +80,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """Series on a pair of axes; ``source``: where the values stand in the page's document, for its script."""
+    """Series on a pair of axes."""
 
     alt: str
     x: Axis
@@ -87,18 +88,15 @@ class LineChart:
     series: tuple[Series, ...]
     limits: tuple[LimitLine, ...] = ()
     marks: tuple[Mark, ...] = ()
-    height: float = 260
-    source: str = ""
-    caption: str = ""
 
 
 def draw(chart: LineChart) -> Markup:
     """The chart. ValueError without any series."""
     if not chart.series:
         raise ValueError("a chart of lines has at least one series")
-    direct = names_fit(chart.series, chart.height)
+    direct = names_fit(chart.series, HEIGHT)
     headroom = 26 + (LINE if chart.marks else 0)
-    box = Box(0, headroom, WIDTH, chart.height - headroom - 40)
+    box = Box(0, headroom, WIDTH, HEIGHT - headroom - 40)
     y = y_scale(chart.y, chart.series, chart.limits, box)
     left = left_room(y)
     right = names_room(chart.series) if direct else 12
@@ -115,15 +113,13 @@ def draw(chart: LineChart) -> Markup:
         chart.alt,
         joined(parts),
         width=WIDTH,
-        height=chart.height,
-        caption=chart.caption,
+        height=HEIGHT,
         after=None if direct else names_below(chart.series),
         data_lines="",
         data_x=box.left,
         data_width=box.width,
         data_low=f"{x.low:.6f}",
         data_high=f"{x.high:.6f}",
-        data_source=chart.source or None,
     )
 
 
@@ -331,3 +327,60 @@ def _span(mark: Mark, x: Scale) -> tuple[float, float]:
 def _ink(mark: Mark) -> dict[str, Value]:
     colour = COLOURS.get(mark.kind)
     return {"fill": colour, "class_": f"ch-{mark.kind} ch-fill"} if colour else {}
+
+
+# -- How evenly a load is spread: the share of the load that the coldest share of the partitions takes.
+
+
+SIDE = 260
+TOP = 26
+SHARE_X = Axis("partitions, coldest first", unit="%", low=0, high=100)
+SHARE_Y = Axis("share of the load", unit="%", low=0, high=100)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A design: points (share of partitions, share of load) from (0, 0) to (1, 1), both rising, and its Gini index."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    gini: float
+    look: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lorenz:
+    """Curves of designs against the line on which every partition takes the same."""
+
+    alt: str
+    curves: tuple[Curve, ...]
+
+
+def draw_lorenz(chart: Lorenz) -> Markup:
+    """The curves in a square. ValueError without any."""
+    if not chart.curves:
+        raise ValueError("a Lorenz chart has at least one curve")
+    y = scale_of(SHARE_Y, (), TOP + SIDE, TOP, ticks=4)
+    left = max(text_width(tick.label) for tick in y.ticks) + 12
+    box = Box(left, TOP, SIDE, SIDE)
+    x = scale_of(SHARE_X, (), box.left, box.right, ticks=4)
+    even = path([(box.left, box.bottom), (box.right, box.top)])
+    parts = [
+        y_axis(y, SHARE_Y, box),
+        x_axis(x, SHARE_X, box),
+        element("path", d=even, stroke="currentColor", stroke_opacity=0.6, stroke_dasharray="1 3", fill="none"),
+        text(box.left + 8, box.top + LINE, "dotted: all partitions take the same load", class_="ch-halo"),
+    ]
+    for curve in chart.curves:
+        places = [(x.at(100 * partitions), y.at(100 * load)) for partitions, load in curve.points]
+        parts.append(element("path", d=path(places), stroke_linejoin="round", **stroke(curve.look)))
+    names = legend((swatch(curve.look), f"{curve.name}: Gini {amount(curve.gini)}") for curve in chart.curves)
+    return figure(
+        "lorenz",
+        chart.alt,
+        joined(parts),
+        width=box.right + 20,
+        height=box.bottom + 40,
+        after=names,
+        small=True,
+    )

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from pkadvisor.report.charts import lines
 from pkadvisor.report.charts.frame import WIDTH, Box, figure, joined, left_room, legend, swatch, text, x_axis, y_axis
-from pkadvisor.report.charts.lines import (
-    LimitLine,
-    Mark,
-    Series,
-    marks_down,
-    names_fit,
-    names_room,
-    plot,
-    x_scale,
-    y_scale,
-)  # fmt: skip
 from pkadvisor.report.charts.scales import Axis
 from pkadvisor.values import dataclass
 
@@ -31,8 +21,8 @@ class Panel:
 
     name: str
     y: Axis
-    series: tuple[Series, ...]
-    limits: tuple[LimitLine, ...] = ()
+    series: tuple[lines.Series, ...]
+    limits: tuple[lines.LimitLine, ...] = ()
     height: float = 110
 
 
@@ -43,7 +33,7 @@ class Timeline:
     alt: str
     x: Axis
     panels: tuple[Panel, ...]
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[lines.Mark, ...] = ()
     caption: str = ""
 
 
@@ -51,19 +41,19 @@ def draw(chart: Timeline) -> Markup:
     """The panels. ValueError where there are none, or one is empty."""
     if not chart.panels or any(not panel.series for panel in chart.panels):
         raise ValueError("a timeline has panels, and each has at least one series")
-    direct = [names_fit(panel.series, panel.height) for panel in chart.panels]
-    right = max((names_room(p.series) for p, fits in zip(chart.panels, direct, strict=True) if fits), default=12)
+    direct = [lines.names_fit(panel.series, panel.height) for panel in chart.panels]
+    right = max((lines.names_room(p.series) for p, fits in zip(chart.panels, direct, strict=True) if fits), default=12)
     tops, at = [], float(TOP + (MARKS_ROOM if chart.marks else 0))
     for panel in chart.panels:
         tops.append(at)
         at += panel.height + GAP
     bottom = at - GAP
     sizes = [Box(0, top, WIDTH, panel.height) for top, panel in zip(tops, chart.panels, strict=True)]
-    heights = [y_scale(p.y, p.series, p.limits, size) for p, size in zip(chart.panels, sizes, strict=True)]
+    heights = [lines.y_scale(p.y, p.series, p.limits, size) for p, size in zip(chart.panels, sizes, strict=True)]
     left = max(left_room(scale) for scale in heights)
     shared = Box(left, tops[0], WIDTH - left - right, bottom - tops[0])
-    x = x_scale(chart.x, [s for panel in chart.panels for s in panel.series], chart.marks, shared)
-    parts = [marks_down(chart.marks, x, chart.x, 14, bottom)]
+    x = lines.x_scale(chart.x, [s for panel in chart.panels for s in panel.series], chart.marks, shared)
+    parts = [lines.marks_down(chart.marks, x, chart.x, 14, bottom)]
     for number, (panel, y, top) in enumerate(zip(chart.panels, heights, tops, strict=True)):
         box = Box(left, top, shared.width, panel.height)
         last = number == len(chart.panels) - 1
@@ -72,7 +62,7 @@ def draw(chart: Timeline) -> Markup:
             y_axis(y, panel.y, box, titled=False),
             text(2, top - 9, title, font_weight="600", class_="ch-halo"),
             x_axis(x, chart.x, box, titled=last, valued=last),
-            plot(panel.series, panel.limits, x, y, chart.x, panel.y, box, named=direct[number]),
+            lines.plot(panel.series, panel.limits, x, y, chart.x, panel.y, box, named=direct[number]),
         ]
     named_below = {
         s.name: s.look for panel, fits in zip(chart.panels, direct, strict=True) if not fits for s in panel.series

@@ -9,23 +9,9 @@ from msgspec.structs import replace
 from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed, constraint_of, said
 from pkadvisor.design.choice.several_kinds.account import AccountLoad
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond
-from pkadvisor.documents.analysis import (
-    AnalysisAccount,
-    AnalysisArranged,
-    AnalysisArrangedConflict,
-    AnalysisArrangedConflictRelaxed,
-    AnalysisArrangedTransaction,
-    AnalysisArrangement,
-    AnalysisLoad,
-    AnalysisLoadShare,
-    AnalysisShared,
-)
-from pkadvisor.documents.analysis_table import (
-    AnalysisConflict,
-    AnalysisConstraint,
-    AnalysisRelaxed,
-)
-from pkadvisor.documents.part import number, word
+from pkadvisor.documents import analysis
+from pkadvisor.documents.analysis_table import AnalysisConflict, AnalysisConstraint, AnalysisRelaxed
+from pkadvisor.documents.part import number, part_of
 from pkadvisor.limits import Limits
 from pkadvisor.report.documents.values import Shown, keys_document, violation_json
 
@@ -58,29 +44,24 @@ def _missed_by(relaxed: Relaxed) -> float | int | None:
     return number(max(times)) if times else None
 
 
-def account_json(loads: Sequence[AccountLoad], shown: Shown) -> AnalysisAccount | None:
+def account_json(loads: Sequence[AccountLoad], shown: Shown) -> analysis.AnalysisAccount | None:
     """The account's targets against the sum of all tables and kinds; None where one table alone asks for them."""
     if not loads:
         return None
     first = min(loads, key=lambda load: (load.break_factor is None, load.break_factor))
-    return AnalysisAccount(
+    return analysis.AnalysisAccount(
         break_factor=number(first.break_factor),
         break_cause=first.cause,
         loads=[
-            AnalysisLoad(
-                cause=load.cause,
+            part_of(
+                analysis.AnalysisLoad,
+                load,
                 measured=number(load.measured),
                 limit=number(load.limit),
-                unit=word(load.unit),
                 factor=number(load.break_factor),
                 at_horizon=number(load.grown),
-                months=number(load.months),
-                saved_per_s=number(load.saved_per_s),
                 shares=[
-                    AnalysisLoadShare(
-                        name=s.name, per_s=number(s.per_s), at_least=s.at_least, growth_declared=s.declared
-                    )
-                    for s in load.shares
+                    part_of(analysis.AnalysisLoadShare, share, growth_declared=share.declared) for share in load.shares
                 ],
             )
             for load in loads
@@ -89,31 +70,29 @@ def account_json(loads: Sequence[AccountLoad], shown: Shown) -> AnalysisAccount 
     )
 
 
-def arranged_json(arranged: Arranged, limits: Limits, shown: Shown) -> AnalysisArranged:
+def arranged_json(arranged: Arranged, limits: Limits, shown: Shown) -> analysis.AnalysisArranged:
     """The arrangement of one table's kinds, its rivals, and what contradicts what."""
 
-    def arrangement(each: Arrangement) -> AnalysisArrangement:
-        return AnalysisArrangement(
-            kept=list(each.kept),
-            shared=[AnalysisShared(partition_key=text, kinds=list(kinds)) for text, kinds in each.shared],
+    def arrangement(each: Arrangement) -> analysis.AnalysisArrangement:
+        return part_of(
+            analysis.AnalysisArrangement,
+            each,
+            shared=[analysis.AnalysisShared(partition_key=text, kinds=list(kinds)) for text, kinds in each.shared],
             schemes=[replace(keys_document(estimate.scheme), kind=kind) for kind, estimate in each.schemes],
-            requests_per_s=number(each.requests_per_s),
-            requests_per_s_peak=number(each.requests_per_s_peak),
-            entities_per_s=number(each.entities_per_s),
             hottest_partition_per_s=number(each.hottest_per_s),
             violations=[replace(violation_json(v, shown), kind=kind or None) for kind, v in each.violations],
         )
 
-    return AnalysisArranged(
+    return analysis.AnalysisArranged(
         table=arranged.table,
         transactions=[_bond(b, arranged) for b in arranged.bonds],
         chosen=arrangement(arranged.chosen),
         rivals=[arrangement(a) for a in arranged.rivals],
         conflicts=[
-            AnalysisArrangedConflict(
+            analysis.AnalysisArrangedConflict(
                 constraints=[_constraint(c, limits) for c in each.constraints],
                 relaxed=[
-                    AnalysisArrangedConflictRelaxed(
+                    analysis.AnalysisArrangedConflictRelaxed(
                         dropped=_constraint(r.dropped, limits), arrangement=arrangement(r.arrangement)
                     )
                     for r in each.relaxed
@@ -128,15 +107,11 @@ def _constraint(constraint: Constraint, limits: Limits) -> AnalysisConstraint:
     return AnalysisConstraint(code=constraint.code, subject=constraint.name or None, sentence=said(constraint, limits))
 
 
-def _bond(bond: Bond, arranged: Arranged) -> AnalysisArrangedTransaction:
-    why = None
-    if bond.missing:
-        why = "; ".join(bond.missing)
-    return AnalysisArrangedTransaction(
-        name=bond.name,
-        required=bond.required,
-        kinds=list(bond.kinds),
+def _bond(bond: Bond, arranged: Arranged) -> analysis.AnalysisArrangedTransaction:
+    return part_of(
+        analysis.AnalysisArrangedTransaction,
+        bond,
         writes=[m.name for m in bond.members],
         kept=bond.name in arranged.chosen.kept,
-        impossible_because=why,
+        impossible_because="; ".join(bond.missing) or None,
     )

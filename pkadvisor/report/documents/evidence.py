@@ -16,13 +16,11 @@ from pkadvisor.design.cost.forecast import basis_of, forecast_of, unit_of
 from pkadvisor.design.cost.heat_grid import Band, HeatGrid, grid_of, moves
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Bench, CostEstimate
-from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.load.heat import LoadMap, Skew, skew_of
 from pkadvisor.design.load.heat_clock import HeatClock, clock_of
 from pkadvisor.design.load.heat_pattern import IDLE, Pattern, pattern_of
-from pkadvisor.design.load.key_labels import band_label, label_text
-from pkadvisor.design.load.keyfacts import encode_row
+from pkadvisor.design.load.keyfacts import band_label, encode_row, label_text
 from pkadvisor.design.load.money import SPLIT, class_prices, currency, split
-from pkadvisor.design.load.skew import Skew, skew_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.schedule import schedule_of
@@ -50,7 +48,7 @@ from pkadvisor.documents.analysis_table import (
     AnalysisSkewDesignTop,
     AnalysisTable,
 )
-from pkadvisor.documents.part import number, word
+from pkadvisor.documents.part import number, part_of, word
 from pkadvisor.numbers import amount, lasting
 from pkadvisor.observe.workload import DrawBy, Growth
 from pkadvisor.report.documents.values import Shown, figures, time_text
@@ -102,9 +100,7 @@ def _design(name: str, estimate: CostEstimate, grid: HeatGrid, bench: Bench, sho
 
 def pattern_json(pattern: Pattern) -> AnalysisPattern:
     """A pattern's word, its sentence, the share of the load that is in it, and how many fronts or hot spots it has."""
-    return AnalysisPattern(
-        name=word(pattern.name), sentence=pattern.sentence, share=number(pattern.share), count=pattern.count
-    )
+    return part_of(AnalysisPattern, pattern)
 
 
 def _row(band: Band, bench: Bench, shown: Shown) -> AnalysisRow:
@@ -198,7 +194,6 @@ def designs_of(judged: Judged) -> list[tuple[str, CostEstimate]]:
 
 
 def _skew(name: str, skew: Skew, shown: Shown) -> AnalysisSkewDesign:
-    sizes = skew.sizes
     return AnalysisSkewDesign(
         design=word(name),
         lorenz=[[number(x), number(y)] for x, y in skew.lorenz],
@@ -215,12 +210,7 @@ def _skew(name: str, skew: Skew, shown: Shown) -> AnalysisSkewDesign:
             )
             for each in skew.top
         ],
-        rows_per_partition=AnalysisRowsPerPartition(
-            p50=number(sizes.p50),
-            p99=number(sizes.p99),
-            largest=number(sizes.largest),
-            basis=word(sizes.basis),
-        ),
+        rows_per_partition=part_of(AnalysisRowsPerPartition, skew.sizes),
     )
 
 
@@ -244,16 +234,7 @@ def _course(name: str, estimate: CostEstimate, bench: Bench) -> AnalysisForecast
     return AnalysisForecastDesign(
         design=word(name),
         points=[
-            AnalysisPoint(
-                at=number(p.at),
-                partition=number(p.partition),
-                low=number(p.low),
-                high=number(p.high),
-                worst=number(p.worst),
-                cause=p.cause or None,
-                entities=number(p.entities),
-                bytes=number(p.bytes),
-            )
+            part_of(AnalysisPoint, p, cause=p.cause or None, entities=number(p.entities), bytes=number(p.bytes))
             for p in course.points
         ],
         crosses_at=number(course.crosses_at),
@@ -293,12 +274,7 @@ def _bill(name: str, estimate: CostEstimate, bench: Bench) -> AnalysisCostDesign
         design=word(name),
         **{part: number(parts[part]) for part in SPLIT},
         total=number(sum(parts.values())),
-        classes=[
-            AnalysisClass(
-                name=c.name, kind=word(c.kind), requests_per_s=number(c.requests_per_s), price=number(c.price)
-            )
-            for c in class_prices(estimate, bench)
-        ],
+        classes=[part_of(AnalysisClass, each) for each in class_prices(estimate, bench)],
     )
 
 
@@ -311,19 +287,12 @@ def _sensitivity(designs: list[tuple[str, CostEstimate]], bench: Bench) -> Analy
         designs=[
             AnalysisSensitivityDesign(
                 design=word(name),
-                grid=[
-                    [
-                        AnalysisGrid(word=word(c.word), times_limit=number(c.times_limit), cause=c.cause or None)
-                        for c in row
-                    ]
-                    for row in each.grid
-                ],
+                grid=[[part_of(AnalysisGrid, cell, cause=cell.cause or None) for cell in row] for row in each.grid],
                 break_factor=number(each.factor),
                 bars=[
-                    AnalysisBar(
-                        name=bar.name,
-                        unit=bar.unit,
-                        basis=word(bar.basis),
+                    part_of(
+                        AnalysisBar,
+                        bar,
                         value=number(bar.value),
                         half=number(bar.low),
                         twice=number(bar.high),

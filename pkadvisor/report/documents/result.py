@@ -23,8 +23,8 @@ from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.choice.several_kinds.account import AccountLoad
 from pkadvisor.design.choice.several_kinds.kinds import Arranged
 from pkadvisor.design.choice.try_next import try_next
+from pkadvisor.design.evidence.given import NOT_ENOUGH, ranking_says, verdict_of, weakest
 from pkadvisor.design.evidence.grounds import grounds_of
-from pkadvisor.design.evidence.verdict import NOT_ENOUGH, ranking_says, verdict_of, weakest
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.key_terms import NOTHING_KNOWN, KeysThemselves
 from pkadvisor.design.keys.scheme import Key, KeyScheme
@@ -34,27 +34,10 @@ from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, Confidence
 from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.strange_values import strange_requests
+from pkadvisor.documents import analysis_inputs
 from pkadvisor.documents.analysis import AnalysisDocument, AnalysisLimit, AnalysisSetting, AnalysisValue, Outcome
-from pkadvisor.documents.analysis_inputs import (
-    AnalysisData,
-    AnalysisFile,
-    AnalysisFullCount,
-    AnalysisHeat,
-    AnalysisHeatInLog,
-    AnalysisInput,
-    AnalysisInputLog,
-    AnalysisLog,
-    AnalysisLogAccount,
-    AnalysisLogTable,
-    AnalysisProperty,
-    AnalysisQueryClass,
-    AnalysisSkipped,
-    AnalysisTop,
-    AnalysisType,
-    AnalysisWindowByRate,
-)
 from pkadvisor.documents.analysis_table import AnalysisConfidence, AnalysisSearch, AnalysisTable
-from pkadvisor.documents.part import Tool, number, word
+from pkadvisor.documents.part import Tool, number, part_of, word
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.digests import FileDigest
 from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
@@ -62,9 +45,8 @@ from pkadvisor.observe.profile.profile_file import ProfileDocument
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.report.documents.arrangements import account_json, arranged_json, conflict_json
 from pkadvisor.report.documents.evidence import with_evidence
-from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import full_scheme, scheme_document
-from pkadvisor.report.documents.values import Shown, figures, time_text, turning_of
+from pkadvisor.report.documents.values import Shown, figures, grounds_json, time_text, turning_of
 from pkadvisor.report.words import gives_up, sampling_of, unknowns
 from pkadvisor.table.odata import format_filter
 
@@ -115,23 +97,20 @@ def build_result(
         tool=Tool(name="pkadvisor", version=__version__),
         outcome=_outcome(tables, arranged, account),
         redacted=redact,
-        inputs=AnalysisInput(
+        inputs=analysis_inputs.AnalysisInput(
             design=design,
             profiles=[name for name, _ in documents],
             logs=[]
             if traffic is None
-            else [AnalysisInputLog(name=PurePath(n).name, format=f) for n, f in traffic.files],
-            files=[AnalysisFile(role=word(f.role), name=f.name, bytes=f.bytes, xxh3=f.xxh3) for f in files],
+            else [analysis_inputs.AnalysisInputLog(name=PurePath(n).name, format=f) for n, f in traffic.files],
+            files=[part_of(analysis_inputs.AnalysisFile, file) for file in files],
         ),
         settings=settings,
         log=None if traffic is None else _log(traffic, judged, limits),
         tables=tables,
         arrangements=[arranged_json(a, limits, shown) for a in arranged],
         account=account_json(account, shown),
-        limits=AnalysisLimit(
-            store=limits.store,
-            values=figures(limits.entries, AnalysisValue),
-        ),
+        limits=AnalysisLimit(store=limits.store, values=figures(limits.entries, AnalysisValue)),
     )
 
 
@@ -147,11 +126,12 @@ def _outcome(tables: Sequence[AnalysisTable], arranged: Sequence[Arranged], acco
 # -- the log -----------------------------------------------------------------------------------------------------------
 
 
-def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> AnalysisLog:
+def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> analysis_inputs.AnalysisLog:
     clock = traffic.clock
     with_design = {j.section.table.lower() for j in judged if j.section.declared is not None}
-    return AnalysisLog(
-        lines=traffic.lines,
+    return part_of(
+        analysis_inputs.AnalysisLog,
+        traffic,
         requests_attempted=traffic.attempts,
         first=time_text(clock.first_us),
         last=time_text(clock.last_us),
@@ -159,13 +139,8 @@ def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> Analysis
         clock_resolution_us=clock.resolution_us,
         missing_hours=clock.missing_hours,
         empty_minutes=clock.empty_minutes,
-        duplicates=traffic.duplicates,
-        throttled=traffic.throttled,
-        retries=traffic.retries,
-        pages=traffic.pages,
-        basis=word(traffic.basis),
-        skipped=[AnalysisSkipped(reason=r, lines=n) for r, n, _ in traffic.skipped],
-        account=AnalysisLogAccount(
+        skipped=[analysis_inputs.AnalysisSkipped(reason=r, lines=n) for r, n, _ in traffic.skipped],
+        account=analysis_inputs.AnalysisLogAccount(
             mean_per_s=number(traffic.mean_per_s),
             peak_per_s=traffic.peak_per_s,
             peak_minute_per_s=number(traffic.peak_per_minute / 60),
@@ -173,22 +148,24 @@ def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> Analysis
             peak_share=number(traffic.peak_per_s / limits.account_requests_per_s),
         ),
         tables=[
-            AnalysisLogTable(table=t.name, share=number(t.share), designed=t.name.lower() in with_design)
+            analysis_inputs.AnalysisLogTable(
+                table=t.name, share=number(t.share), designed=t.name.lower() in with_design
+            )
             for t in traffic.tables
         ],
     )
 
 
-def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> AnalysisHeatInLog:
+def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> analysis_inputs.AnalysisHeatInLog:
     """What the log itself says about the keys in place: who is asked for most."""
 
-    def heavy(hitters: Any) -> AnalysisHeat:
-        return AnalysisHeat(
+    def heavy(hitters: Any) -> analysis_inputs.AnalysisHeat:
+        return analysis_inputs.AnalysisHeat(
             requests=hitters.requests,
             basis=word(hitters.basis),
             error_requests=hitters.error,
             top=[
-                AnalysisTop(
+                analysis_inputs.AnalysisTop(
                     partition_key=shown.key(k),
                     requests=n,
                     share=number(n / max(1, hitters.requests)),
@@ -198,7 +175,7 @@ def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> AnalysisHe
             ],
         )
 
-    return AnalysisHeatInLog(reads=heavy(table.reads), writes=heavy(table.writes))
+    return analysis_inputs.AnalysisHeatInLog(reads=heavy(table.reads), writes=heavy(table.writes))
 
 
 # -- one table ---------------------------------------------------------------------------------------------------------
@@ -273,7 +250,7 @@ def _advised(
         ),
         flip=turning_of(judged),
         examined=advice.examined,
-        search=AnalysisSearch(structures=looked.structures, nodes=looked.nodes, gap=number(looked.gap)),
+        search=part_of(AnalysisSearch, looked),
         gives_up=gives_up(best, judged),
         try_next=list(try_next(best, bench, shown.key)) or UNSET,
     )
@@ -284,30 +261,25 @@ def _confidence(confidence: Confidence | None, *, carries: bool, whole: bool) ->
     rows are the whole table, or of how many entities they are a sample."""
     if confidence is None:
         return None
-    return AnalysisConfidence(
-        share=number(confidence.share),
-        basis=word(confidence.basis),
-        rival=confidence.rival,
-        deciding_goal=confidence.deciding_goal,
+    return part_of(
+        AnalysisConfidence,
+        confidence,
         sure=confidence.share is not None
         and confidence.share >= SURE
         and confidence.assumed < LOAD_DECIDES
         and not confidence.doubted
         and carries
         and whole,
-        rows_needed=confidence.rows_needed,
-        rows_of=word(confidence.rows_of),
-        note=confidence.note,
         assumed_share=number(confidence.assumed),
     )
 
 
-def _data(judged: Judged, shown: Shown) -> AnalysisData | None:
+def _data(judged: Judged, shown: Shown) -> analysis_inputs.AnalysisData | None:
     data = judged.section.data
     if data is None:
         return None
     population = judged.bench.population if judged.bench else None
-    return AnalysisData(
+    return analysis_inputs.AnalysisData(
         name=data.name,
         format=data.format,
         entities_read=data.rows,
@@ -320,12 +292,13 @@ def _data(judged: Judged, shown: Shown) -> AnalysisData | None:
         mean_property_bytes=number(judged.bench.property_bytes) if judged.bench else None,
         notes=[shown.message(n) for n in data.notes],
         properties=[
-            AnalysisProperty(
-                name=p.column.name,
+            part_of(
+                analysis_inputs.AnalysisProperty,
+                p.column,
                 type=word(p.column.edm),
-                types=[AnalysisType(type=word(e), values=n) for e, n in p.column.types] if p.column.mixed else [],
-                present=p.column.present,
-                missing=p.column.missing,
+                types=[analysis_inputs.AnalysisType(type=word(e), values=n) for e, n in p.column.types]
+                if p.column.mixed
+                else [],
                 distinct=number(min(round(p.distinct.estimate()), p.column.present)),
                 distinct_basis=word(Basis.SKETCHED if p.distinct.relative_error else Basis.COUNTED),
                 distinct_relative_error=number(p.distinct.relative_error),
@@ -335,16 +308,15 @@ def _data(judged: Judged, shown: Shown) -> AnalysisData | None:
     )
 
 
-def _counted(judged: Judged) -> list[AnalysisFullCount]:
+def _counted(judged: Judged) -> list[analysis_inputs.AnalysisFullCount]:
     """What the best keys make of every row, where schemes were tried on a sample."""
     return [
-        AnalysisFullCount(
+        part_of(
+            analysis_inputs.AnalysisFullCount,
+            facts,
             partition_key=format_template(key.partition),
             row_key=format_template(key.row),
-            rows=facts.rows,
-            partitions=facts.partitions,
             largest_partition=facts.largest,
-            top_share=number(facts.top_share),
             shared_keys=facts.surplus,
             basis=word(Basis.COUNTED),
         )
@@ -352,30 +324,27 @@ def _counted(judged: Judged) -> list[AnalysisFullCount]:
     ]
 
 
-def _window_by_rate(demand: Demand | None) -> AnalysisWindowByRate | None:
+def _window_by_rate(demand: Demand | None) -> analysis_inputs.AnalysisWindowByRate | None:
     """What a window of time holds by the declared inserts; None where it was counted as they say."""
     held = None if demand is None else demand.by_rate
     if held is None:
         return None
-    return AnalysisWindowByRate(entities_returned=number(held.returned))
+    return analysis_inputs.AnalysisWindowByRate(entities_returned=number(held.returned))
 
 
-def _workload(judged: Judged) -> list[AnalysisQueryClass]:
+def _workload(judged: Judged) -> list[analysis_inputs.AnalysisQueryClass]:
     by_name = {d.query.name: d for d in judged.bench.demands} if judged.bench else {}
     return [
-        AnalysisQueryClass(
-            name=query.name,
-            operation=word(query.operation),
+        part_of(
+            analysis_inputs.AnalysisQueryClass,
+            query,
             filter=None if query.filter is None else format_filter(query.filter, parameters=True),
             order_by=[f"{o.property} desc" if o.descending else o.property for o in query.order_by],
-            top=query.top,
             rate_per_s=number(query.rate.mean_per_s),
             peak_per_s=number(query.rate.peak_per_s),
             rate_basis=word(query.rate.basis),
             parameters=word(query.draw.by),
             parameters_basis=word(by_name[query.name].draw_basis) if query.name in by_name else word(Basis.UNKNOWN),
-            latency_goal_ms_p99=number(query.latency_goal_ms_p99),
-            analytic=query.analytic,
             window_by_rate=_window_by_rate(by_name.get(query.name)),
             access_now=word(_access_now(query, judged)),
         )

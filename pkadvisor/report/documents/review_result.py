@@ -16,7 +16,7 @@ from pkadvisor.documents.analysis import (
     AnalysisFigureTerm,
 )
 from pkadvisor.documents.analysis_scheme import AnalysisScheme
-from pkadvisor.documents.part import Tool, word
+from pkadvisor.documents.part import Tool, part_of, word
 from pkadvisor.documents.review import (
     ReviewCount,
     ReviewDesign,
@@ -39,17 +39,15 @@ from pkadvisor.documents.review import (
     ReviewSuppressed,
     ReviewTable,
 )
-from pkadvisor.report.documents.grounds import grounds_json
 from pkadvisor.report.documents.scheme_document import scheme_document
 from pkadvisor.report.documents.values import Shown as Values
+from pkadvisor.report.documents.values import grounds_json
 from pkadvisor.report.escapes import json_text
-from pkadvisor.review.gate.changes import DesignComparison, KeyChange, QueryChange, counts
+from pkadvisor.review.gate.changes import DesignComparison, DesignReview, QueryChange, counts
 from pkadvisor.review.gate.gate import Gate, ordered, told
-from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.rules.rule import Rule
-from pkadvisor.review.views.findings import Finding, ShownFact
+from pkadvisor.review.views.findings import Finding, ShownFact, rows_looked_at
 from pkadvisor.review.views.views import TableView
-from pkadvisor.review.views.wording import rows_looked_at
 
 HIDDEN = "(hidden)"
 
@@ -110,15 +108,7 @@ def _design(review: DesignReview, gate: Gate, redact: bool) -> ReviewDesign:
         tables=[_table(table, redact) for table in (review.view.tables if review.view else ())],
         findings=[_finding(f, redact, gating=gate.stops(f)) for f in findings],
         evaluated=[
-            ReviewEvaluation(
-                rule=e.rule.id,
-                name=e.rule.name,
-                subjects=e.subjects,
-                findings=len(e.findings),
-                undecided=e.undecided,
-                missing=list(e.missing),
-                skipped=e.skipped,
-            )
+            part_of(ReviewEvaluation, e, rule=e.rule.id, name=e.rule.name, findings=len(e.findings))
             for e in review.evaluations
         ],
         diff=None if review.comparison is None else _diff(review.comparison, findings, redact),
@@ -148,85 +138,49 @@ def _figures(view: TableView, redact: bool) -> AnalysisFigures | None:
 
 def _diff(comparison: DesignComparison, findings: Sequence[Finding], redact: bool) -> ReviewDiff:
     """What changed since the design that it is compared with; both are under the load of the change."""
-    return ReviewDiff(
-        against=comparison.against,
+    return part_of(
+        ReviewDiff,
+        comparison,
         same_load=True,
-        new_design=comparison.new_design,
-        profile_changed=comparison.profile_changed,
-        load_changed=comparison.load_changed,
-        notes=list(comparison.notes),
-        tables_added=list(comparison.tables_added),
-        tables_removed=list(comparison.tables_removed),
         metrics=convert(comparison.metrics, list[ReviewMetric], from_attributes=True),
         load_metrics=convert(comparison.load_metrics, list[ReviewMetric], from_attributes=True),
         queries=[_query(q) for q in comparison.queries],
-        keys=[_key(k) for k in comparison.keys],
+        keys=[part_of(ReviewKey, key, class_=word(key.change)) for key in comparison.keys],
         fixed=[_finding(f, redact, gating=False) for f in ordered(comparison.fixed)],
         counts=ReviewCount(**counts(findings, comparison.fixed)),
     )
 
 
-def _key(key: KeyChange) -> ReviewKey:
-    return ReviewKey(
-        table=key.table,
-        kind=key.kind,
-        class_=word(key.change),
-        entities=key.entities,
-        partition_key=list(key.partition_key),
-        row_key=list(key.row_key),
-        index_rows_added=list(key.index_rows_added),
-        index_rows_removed=list(key.index_rows_removed),
-    )
-
-
 def _query(query: QueryChange) -> ReviewQuery:
     before, after = query.before, query.after
-    return ReviewQuery(
-        table=query.table,
-        kind=query.kind,
-        name=query.name,
+    return part_of(
+        ReviewQuery,
+        query,
         access_before=None if before is None else str(before.access),
         access_after=None if after is None else str(after.access),
         requests_before=None if before is None else before.requests,
         requests_after=None if after is None else after.requests,
         read_before=None if before is None else before.words,
         read_after=None if after is None else after.words,
-        direction=word(query.direction),
     )
 
 
 def _finding(finding: Finding, redact: bool, *, gating: bool) -> ReviewFinding:
-    suppressed, place = finding.suppressed, finding.place
-    return ReviewFinding(
-        rule=finding.rule,
-        name=finding.name,
-        severity=word(finding.severity),
-        status=None if finding.status is None else word(finding.status),
+    suppressed = finding.suppressed
+    return part_of(
+        ReviewFinding,
+        finding,
         gating=gating,
         message=hidden_message(finding) if redact else finding.message,
-        table=finding.table,
-        kind=finding.kind,
         subject=ReviewSubject(scope=word(finding.scope), name=finding.subject, path=finding.path),
-        place=ReviewPlace(
-            line=place.line,
-            column=place.column,
-            end_line=place.end_line,
-            end_column=place.end_column,
-            excerpt=place.excerpt,
-            path=finding.pointed,
-        ),
+        place=part_of(ReviewPlace, finding.place, path=finding.pointed),
         measured=finding.measured,
         limit=finding.limit,
-        unit=finding.unit,
         before=finding.before,
         facts=[_fact(fact, redact) for fact in finding.facts],
-        fix=finding.fix,
-        proposal=finding.proposal,
-        fingerprint=finding.fingerprint,
         suppressed=None
         if suppressed is None
         else ReviewSuppressed(reason=suppressed.reason, until=suppressed.until or None, where=suppressed.where),
-        baselined=finding.baselined,
     )
 
 
@@ -250,25 +204,11 @@ def hidden_message(finding: Finding) -> str:
 
 def _rule(rule: Rule) -> ReviewRule:
     """The page of a rule."""
-    return ReviewRule(
-        id=rule.id,
-        name=rule.name,
-        title=rule.title,
-        severity=word(rule.severity),
+    return part_of(
+        ReviewRule,
+        rule,
         levels=[word(level.severity) for level in rule.levels],
-        scope=str(rule.scope),
-        needs=[word(need) for need in rule.needs],
-        precision=word(rule.precision),
-        tags=list(rule.tags),
-        aliases=list(rule.aliases),
-        why=rule.why,
-        bad=rule.bad,
-        good=rule.good,
-        fix=rule.fix,
-        links=[ReviewLink(title=link.title, url=link.url) for link in rule.links],
-        unit=rule.unit,
-        ratchet=rule.ratchet,
-        builtin=rule.builtin,
+        links=[part_of(ReviewLink, link) for link in rule.links],
     )
 
 

@@ -39,7 +39,7 @@ from pkadvisor.documents.analysis_scheme import (
     AnalysisTransaction,
     AnalysisWriteFront,
 )
-from pkadvisor.documents.part import number, word
+from pkadvisor.documents.part import number, part_of, word
 from pkadvisor.observe.workload import Growth
 from pkadvisor.report.documents.values import Shown, violation_json
 
@@ -114,26 +114,16 @@ def _index_row(row: IndexRow, scheme: KeyScheme) -> AnalysisIndexRow:
 
 
 def _write_fronts(fronts: Fronts) -> AnalysisWriteFront:
-    return AnalysisWriteFront(
-        lasting=number(fronts.median),
-        least=number(fronts.least),
-        least_share=number(fronts.least_share),
-        window_s=number(fronts.window_s),
-        basis=word(fronts.basis),
-        note=fronts.note,
-    )
+    return part_of(AnalysisWriteFront, fronts, lasting=number(fronts.median))
 
 
 def _transaction(outcome: TransactionOutcome) -> AnalysisTransaction:
     pairs, repair = outcome.guaranteed, outcome.repair
-    return AnalysisTransaction(
-        name=outcome.name,
-        kept=outcome.kept,
-        required=outcome.required,
-        mean_entities=number(outcome.mean_entities),
+    return part_of(
+        AnalysisTransaction,
+        outcome,
         sets_over_limit=outcome.too_large,
         sets=outcome.groups,
-        entities_most=outcome.entities_most,
         pairs=UNSET
         if pairs is None
         else AnalysisPair(guaranteed=number(pairs.share), basis=word(pairs.basis), counted=pairs.pairs),
@@ -141,18 +131,18 @@ def _transaction(outcome: TransactionOutcome) -> AnalysisTransaction:
         if pairs is None
         else None
         if repair is None
-        else AnalysisPairRepair(steps=list(repair.steps), find=repair.find, requests=repair.requests),
+        else part_of(AnalysisPairRepair, repair, requests=repair.requests),
     )
 
 
 def _hot_partition(hot: HotPartition, shown: Shown) -> AnalysisHotPartition:
-    return AnalysisHotPartition(
+    return part_of(
+        AnalysisHotPartition,
+        hot,
         partition_key=shown.key(hot.partition_key),
         entities_per_s_peak=number(hot.entities_per_s),
         entities_per_s_mean=number(hot.mean_per_s),
         entities_per_s_peak_second=number(hot.second_per_s),
-        share=number(hot.share),
-        basis=word(hot.basis),
         verdict=word(hot.verdict or None),
         helps=hot.helps or None,
     )
@@ -160,36 +150,24 @@ def _hot_partition(hot: HotPartition, shown: Shown) -> AnalysisHotPartition:
 
 def _breaks(breaks: Sequence[Break], growth: Growth | None) -> list[AnalysisBreak]:
     """Each limit: growth as a factor of today's peak, at the target and at the head-room line."""
-    out = []
-    for limit_break in breaks:
-        months = limit_break.months(growth)
-        out.append(
-            AnalysisBreak(
-                cause=limit_break.cause,
-                resource=word(limit_break.resource),
-                measured=number(limit_break.measured),
-                limit=number(limit_break.limit),
-                unit=limit_break.unit,
-                factor=number(limit_break.factor),
-                factor_headroom=number(limit_break.factor_comfort),
-                growth_of=[word(kind) for kind in limit_break.by],
-                months=number(months),
-            )
+    return [
+        part_of(
+            AnalysisBreak,
+            each,
+            measured=number(each.measured),
+            limit=number(each.limit),
+            factor_headroom=number(each.factor_comfort),
+            growth_of=[word(kind) for kind in each.by],
+            months=number(each.months(growth)),
         )
-    return out
+        for each in breaks
+    ]
 
 
 def _terms(estimate: CostEstimate) -> list[AnalysisTerm]:
     """The terms of a cost, each with unit, basis and source; an interval where it was estimated from a sample."""
     return [
-        AnalysisTerm(
-            name=term.name,
-            value=number(term.value),
-            unit=term.unit,
-            basis=word(term.basis),
-            source=term.source,
-            **bounds(term),
-        )
+        part_of(AnalysisTerm, term, value=number(term.value), **{"low": UNSET, "high": UNSET} | bounds(term))
         for term in estimate.terms
     ]
 
@@ -206,31 +184,18 @@ def _class(cost: ClassCost, estimate: CostEstimate, points: float | None) -> Ana
     """What one class costs; ``points`` is what it adds to the score."""
     plan = cost.plan
     ends = bounds(next((t for t in estimate.terms if t.name == reads_of(cost.name)), None))
-    return AnalysisClassCost(
-        name=cost.name,
-        operation=word(cost.operation),
-        rate_per_s=number(cost.rate_per_s),
+    return part_of(
+        AnalysisClassCost,
+        cost,
         access=None if plan is None else word(plan.access),
         via="main" if plan is None or plan.via == 0 else f"index row {plan.via}",
-        fan_out=number(cost.fan_out),
-        entities_read=number(cost.entities_read),
-        entities_read_max=number(cost.entities_read_max),
         entities_read_interval=AnalysisEntitiesReadInterval(**ends) if ends else None,
-        entities_returned=number(cost.entities_returned),
-        entities_written=number(cost.entities_written),
-        requests=number(cost.requests),
-        requests_locate=number(cost.requests_locate),
         attempts_per_commit=number(cost.attempts),
-        latency_ms_p50=number(cost.latency_ms_p50),
-        latency_ms_p99=number(cost.latency_ms_p99),
         latency_goal_ms_p99=number(cost.latency_goal_ms_p99) if cost.latency_goal_ms_p99 else None,
-        analytic=cost.analytic,
-        useful_share=number(cost.useful_share),
         score_points=number(points),
         filters=[] if plan is None else list(plan.filters),
         top=None if plan is None else plan.top,
         client_work=[] if plan is None else client_work(plan, cost.fan_out),
-        notes=list(cost.notes),
     )
 
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import convert
 
 from pkadvisor.design.choice.sections import Judged
+from pkadvisor.design.evidence.given import Ground
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Remark, Violation
+from pkadvisor.documents.analysis_inputs import AnalysisGround
 from pkadvisor.documents.analysis_scheme import AnalysisViolation
 from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisKeyIndexRow, AnalysisKeys
-from pkadvisor.documents.part import number, word
+from pkadvisor.documents.part import number, part_of, word
 from pkadvisor.limits import Limit
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
 
@@ -67,12 +69,12 @@ def figures(limits: Iterable[Limit], kind: type[Figure]) -> list[Figure]:
 
 def violation_json(violation: Violation, shown: Shown) -> AnalysisViolation:
     """A hard constraint that is broken."""
-    return AnalysisViolation(
-        code=violation.code,
+    return part_of(
+        AnalysisViolation,
+        violation,
         message=shown.told(violation),
         measured=number(violation.measured),
         limit=number(violation.limit),
-        unit=violation.unit,
         assumed_growth=violation.assumed,
     )
 
@@ -119,4 +121,26 @@ def turning_words(turning: Turning, rank: int | None, scheme: KeyScheme) -> Anal
         goal=flip.goal if flip else None,
         proof=list(turning.proof),
         rates_tried=turning.tried,
+    )
+
+
+# -- What a verdict or a set of figures rests on, as members of a document.
+
+
+def grounds_json(grounds: Iterable[Ground], shown: Shown) -> list[AnalysisGround]:
+    """Each thing that a verdict, or the figures of a scheme, rest on."""
+    return [_ground_json(ground, shown) for ground in grounds]
+
+
+def _ground_json(ground: Ground, shown: Shown) -> AnalysisGround:
+    """One thing that the verdict rests on."""
+    return part_of(
+        AnalysisGround,
+        ground,
+        sentence=shown.message(ground.sentence),
+        next=ground.next or None,
+        load_share=number(ground.rests),
+        measured=number(ground.measured),
+        expected=number(ground.expected),
+        unit=ground.unit or None,
     )

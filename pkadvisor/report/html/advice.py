@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_inputs import AnalysisGround
-from pkadvisor.documents.analysis_scheme import AnalysisScheme, AnalysisTerm
+from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisScheme, AnalysisTerm
 from pkadvisor.documents.analysis_table import AnalysisTable
+from pkadvisor.numbers import amount, percent, plural
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.summary.goals import lost
+from pkadvisor.report.summary.figures import BREAKS, ROWS, lost, read_per_returned, reads_only_what_it_returns
+from pkadvisor.report.summary.scans import SCANS
+from pkadvisor.report.summary.sentences import SHARED, SHARED_KEYS, UNIQUE_IN_SAMPLE
+from pkadvisor.report.summary.summary import summarize, summarize_table
+from pkadvisor.report.summary.verdicts import table_title
 
 PARTS_MOST = 10
 
@@ -107,3 +112,188 @@ def _bars(best: AnalysisScheme, names: list[str], ranked: Sequence[tuple[str, An
     alt = f"Scheme {first.label} scores {first.total:.1f} points"
     alt += f", scheme {last.label} {last.total:.1f}" if last is not first else ""
     return draw(StackedBars(alt=alt, parts=tuple(shown), bars=tuple(bars), unit="points"))
+
+
+# -- Sections on queries and writes: what each costs now and then.
+
+
+SAME = 0.01
+"""Less than this share is no difference."""
+LEVELS = (
+    ("requests", "more requests", "fewer requests"),
+    ("entities_read", "reads more", "reads less"),
+    ("latency_ms_p99", "slower", "faster"),
+)
+"""By what a query gets better or worse: the member, and what is said where it grew or fell."""
+
+
+def queries(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
+    """Each query and write, before and after; what gets worse first. Where no scheme could be priced, the queries
+    without any plan."""
+    best, current = table.recommended, table.current
+    before = current if current and table.ranking_says != "keep" else None
+    rows = rows_of(best, before) if best else []
+    asked = [] if best else table.workload or []
+    if not rows and not asked:
+        return Missing("No query or write is known: give a log, or declare queries in a design file.")
+    order = {"worse": 0, "mixed": 1, "same": 2, "": 2, "better": 3}
+    rows.sort(key=lambda row: (order[row.word], -row.after.rate_per_s))
+    words = [row.word for row in rows]
+    worse = words.count("worse") + words.count("mixed")
+    return {"rows": rows, "asked": asked, "compared": bool(before), "worse": worse}
+
+
+class QueryRow(NamedTuple):
+    """A query or write under the keys of a section, and under the keys before, with what got better or worse."""
+
+    after: AnalysisClassCost
+    before: AnalysisClassCost | None
+    word: str
+    by: list[str]
+
+    @property
+    def mood(self) -> str:
+        return {"worse": "bad", "mixed": "warn", "better": "good"}.get(self.word, "")
+
+
+def rows_of(scheme: AnalysisScheme, before: AnalysisScheme | None = None) -> list[QueryRow]:
+    """The queries and writes of a scheme beside those of an older one."""
+    old = {entry.name: entry for entry in before.classes} if before else {}
+    return [QueryRow(entry, old.get(entry.name), *_judged(entry, old.get(entry.name))) for entry in scheme.classes]
+
+
+def _judged(entry: AnalysisClassCost, old: AnalysisClassCost | None) -> tuple[str, list[str]]:
+    """better, worse, mixed or same, and by what it is worse (or better)."""
+    if old is None:
+        return "", []
+    worse: list[str] = []
+    better: list[str] = []
+    for member, more, fewer in LEVELS:
+        now, before = getattr(entry, member), getattr(old, member)
+        if abs(now - before) > SAME * max(abs(now), abs(before)):
+            (worse if now > before else better).append(more if now > before else fewer)
+    if worse:
+        return ("mixed" if better else "worse"), worse
+    return ("better" if better else "same"), better
+
+
+# -- The access patterns of an analysis as a matrix: how each query finds its rows under each design.
+
+
+WASTE = 10.0
+"""From so many rows read for each that is returned on, a cell is bad."""
+
+
+def access(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context | None:
+    """Queries down, designs across; the query that reads most rows first. None where no keys were tried."""
+    columns = _columns(table)
+    if not columns:
+        return None
+    classes = [{entry.name: entry for entry in scheme.classes} for _, scheme in columns]
+    names = [name for name in dict.fromkeys(name for column in classes for name in column) if _reads(classes, name)]
+    names.sort(key=lambda name: -_read_per_s(next(column[name] for column in classes if name in column)))
+    return {
+        "columns": [(label, keys_of(scheme)) for label, scheme in columns],
+        "rows": [[column.get(name) for column in classes] for name in names],
+        "found": _found,
+    }
+
+
+def _columns(table: AnalysisTable) -> list[tuple[str, AnalysisScheme]]:
+    """The designs that are compared: the current one, the recommended one, the next best."""
+    best, current = table.recommended, table.current
+    if not best:
+        return []
+    if table.ranking_says == "keep":
+        schemes = [("Current", best)]
+    else:
+        label = "Recommended" if table.verdict in ("change", "choose") else "Best found"
+        schemes = [*([("Current", current)] if current else []), (label, best)]
+    rivals = list(table.alternatives)
+    return [*schemes, *([("Next best", rivals[0])] if rivals else [])]
+
+
+def _reads(classes: list[dict[str, AnalysisClassCost]], name: str) -> bool:
+    """Whether a class is a query, or a write that must find its rows first under one of the designs."""
+    nodes = [column[name] for column in classes if name in column]
+    if nodes[0].operation == "query":
+        return True
+    return any(entry.access and entry.access != "point" for entry in nodes)
+
+
+def _read_per_s(entry: AnalysisClassCost) -> float:
+    return entry.rate_per_s * entry.entities_read
+
+
+def _found(entry: AnalysisClassCost) -> tuple[str, str, str | None]:
+    """How a query finds its rows: the access, its mood, and how many rows it reads for each that it returns."""
+    access, times = entry.access or "point", read_per_returned(entry)
+    return access, _mood(entry, access, times), None if times is None else amount(times)
+
+
+def _mood(entry: AnalysisClassCost, access: str, times: float | None) -> str:
+    if times is None or times > WASTE:
+        return "bad"
+    if access in SCANS or not reads_only_what_it_returns(entry):
+        return "warn"
+    return "good"
+
+
+# -- The first screen of an analysis: the verdict, how sure it is and why, the keys, and what changes with them.
+
+
+SURENESS = {"high": "good", "low": "warn", "unknown": "warn"}
+"""How sure a verdict is, and how that is to be taken."""
+KEYS_ARE = {"keep": "Current keys", "unsatisfied": "Best keys found"}
+"""What the keys of a verdict are called where they are not recommended."""
+
+
+def verdict(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
+    """The verdict on a table as the terminal has it, with the grounds that it rests on."""
+    summary = summarize_table(document, table)
+    best, current = table.recommended, table.current
+    unknown = table.cannot_be_known
+    # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
+    sampled = [text for text in unknown if text.startswith(UNIQUE_IN_SAMPLE)]
+    first = sampled or [text for text in unknown if text.startswith(SHARED_KEYS)]
+    cautions = [pair for pair in summary.cautions if not (first and pair[1].startswith(SHARED))]
+    return {
+        "word": summary.headline,
+        "mood": summary.style,
+        "why": summary.why[:1].upper() + summary.why[1:],
+        "throttled": summary.throttled,
+        "changes_if": summary.changes_if,
+        "confidence": _confidence(summary.confidence),
+        "grounds": grounds_of(table.grounds),
+        "keys": keys_of(best) if best and summary.keys is not None else None,
+        "keys_are": KEYS_ARE.get(summary.verdict, "Recommended keys"),
+        "was": keys_of(current) if current and summary.keys is not None and summary.verdict != "keep" else None,
+        "key_names": summary.key_names,
+        "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
+        "designs": summary.designs,
+        "rows": ROWS,
+        "breaks": BREAKS,
+        "caveats": [*cautions, *(("Caveat", w) for w in (table.warnings or [])[1:])],
+        "ask_first": first if best else [],
+        "unknown": plural(len(unknown), "thing") if unknown else "",
+        "give": summary.give[:1].upper() + summary.give[1:],
+        "next_command": "" if summary.give else summary.next_command,
+    }
+
+
+def _confidence(text: str) -> tuple[str, str, str]:
+    """The word for how sure it is, its mood, and the rest of the sentence."""
+    word, _, rest = text.partition(" ")
+    return word, SURENESS.get(word.strip(".,"), ""), rest
+
+
+def overview(document: AnalysisDocument, places: Places) -> Context | None:
+    """The verdict on each of several tables, the most urgent first, and what they break together."""
+    if len(document.tables) < 2:
+        return None
+    summary = summarize(document)
+    numbers = {table_title(t): n for n, t in enumerate(document.tables, 1)}
+    return {
+        "tables": [(t.headline, t.style, t.title, f"table-{numbers[t.title]}") for t in summary.tables],
+        "together": summary.together,
+    }

@@ -5,12 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from pkadvisor.documents.comparison import (
-    ComparisonClass,
-    ComparisonDocument,
-    ComparisonMeasure,
-    ComparisonTable,
-)
+from pkadvisor.documents.comparison import ComparisonClass, ComparisonDocument, ComparisonMeasure, ComparisonTable
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.advice import grounds_of
 from pkadvisor.report.html.place import Context, Missing, Places

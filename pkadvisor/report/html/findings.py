@@ -9,7 +9,7 @@ from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisRemark, AnalysisScheme, AnalysisViolation
 from pkadvisor.documents.analysis_table import AnalysisConflict, AnalysisTable
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.summary.no_key import without_tried
+from pkadvisor.report.summary.verdicts import without_tried
 
 SEVERITIES = ("broken", "at growth", "note")
 """From the worst; the page sorts by it."""

@@ -6,18 +6,21 @@ from markupsafe import Markup
 
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_table import (
+    AnalysisCostDesign,
+    AnalysisDesign,
     AnalysisForecast,
     AnalysisForecastDesign,
     AnalysisGrid,
+    AnalysisHeatMap,
     AnalysisSensitivity,
     AnalysisSensitivityDesign,
+    AnalysisSkewDesign,
     AnalysisTable,
 )
-from pkadvisor.numbers import amount, percent, ratio
-from pkadvisor.report.charts import grid, lines, tornado
+from pkadvisor.numbers import amount, lasting, percent, plural, ratio
+from pkadvisor.report.charts import heat_map, lines, stacked_bar
 from pkadvisor.report.charts.scales import Axis, AxisKind
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.html.spread import head_of, look_of
 
 GROWTHS = {"new_keys": "new keys", "rate": "requests", "rows_per_key": "rows per key"}
 LEVELS = {"keeps": "good", "over head-room": "warn", "over target": "bad"}
@@ -115,15 +118,15 @@ def sensitivity(document: AnalysisDocument, table: AnalysisTable, places: Places
 def _grid(node: AnalysisSensitivity, design: AnalysisSensitivityDesign, growth: str) -> Markup:
     words = [cell.word for row in design.grid for cell in row]
     keeps = words.count("keeps")
-    return grid.draw(
-        grid.VerdictGrid(
+    return stacked_bar.draw_grid(
+        stacked_bar.VerdictGrid(
             alt=f"{head_of(design)} keep every limit in {keeps} of {len(words)} cases; "
             "a number is the load in times of its limit",
             corner=f"load down, growth of {growth} across",
             columns=tuple("as now" if g == 1 else f"x {amount(g)}" for g in node.growths),
             rows=tuple("as now" if load == 1 else f"x {amount(load)}" for load in node.loads),
             cells=tuple(
-                tuple(grid.VerdictCell(_shown(cell), LEVELS.get(cell.word, "none"), _note(cell)) for cell in row)
+                tuple(stacked_bar.VerdictCell(_shown(cell), LEVELS.get(cell.word, "none"), _note(cell)) for cell in row)
                 for row in design.grid
             ),
         )
@@ -143,7 +146,7 @@ def _bars(design: AnalysisSensitivityDesign) -> Markup | None:
     """The break factor with one assumption half and twice as large; None where there is nothing to draw."""
     base = design.break_factor
     swings = [
-        tornado.Swing(bar.name, bar.half, bar.twice, "half", "twice")
+        stacked_bar.Swing(bar.name, bar.half, bar.twice, "half", "twice")
         for bar in design.bars
         if bar.half is not None and bar.twice is not None
     ]
@@ -151,8 +154,8 @@ def _bars(design: AnalysisSensitivityDesign) -> Markup | None:
         return None
     values = [end for swing in swings for end in (swing.low, swing.high)] + [base]
     top = swings[0]
-    return tornado.draw(
-        tornado.Tornado(
+    return stacked_bar.draw_tornado(
+        stacked_bar.Tornado(
             alt=f"{head_of(design)}: {top.name} matters most, the design breaks at "
             f"{ratio(top.low)} with half of it and at {ratio(top.high)} with twice as much",
             swings=tuple(swings),
@@ -163,3 +166,163 @@ def _bars(design: AnalysisSensitivityDesign) -> Markup | None:
             log=min(values) > 0 and max(values) > WIDE * min(values),
         )
     )
+
+
+# -- Sections of an analysis on how the load is shared out and what a month costs.
+
+
+HEADS = {"current": "The current keys", "recommended": "The recommended keys"}
+LOOKS = {"recommended": 0, "current": 1}
+PARTS = ("storage", "writes", "reads", "scans", "expiry")
+
+
+DesignFigures = AnalysisSkewDesign | AnalysisCostDesign | AnalysisForecastDesign | AnalysisSensitivityDesign
+"""What is known of one of the two designs."""
+
+
+def head_of(design: DesignFigures) -> str:
+    """Whose keys these are."""
+    return HEADS.get(design.design, design.design)
+
+
+def look_of(design: DesignFigures) -> int:
+    """The look of a design's lines, the same in every chart."""
+    return LOOKS.get(design.design, 2)
+
+
+# -- how the load is shared out ---------------------------------------------------------------------------------------
+
+
+def skew(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
+    """A Lorenz curve of each design, its busiest partitions, the sizes of partitions."""
+    node = table.skew
+    if not node:
+        return Missing("How the load is spread is not known: give data, and a log or rates in a design file.")
+    return {"chart": _curves(node.designs), "designs": node.designs, "head_of": head_of, "finding_of": _finding}
+
+
+def _curves(designs: list[AnalysisSkewDesign]) -> Markup | None:
+    """The curves of designs with more than one partition; None where there are none."""
+    drawn = [design for design in designs if design.partitions_at_hand > 1]
+    if not drawn:
+        return None
+    return lines.draw_lorenz(
+        lines.Lorenz(
+            alt="; ".join(f"{head_of(design)}: {_finding(design)}" for design in designs),
+            curves=tuple(
+                lines.Curve(
+                    head_of(design),
+                    tuple((point[0], point[1]) for point in design.lorenz),
+                    design.gini,
+                    look_of(design),
+                )
+                for design in drawn
+            ),
+        )
+    )
+
+
+def _finding(design: AnalysisSkewDesign) -> str:
+    if design.partitions_at_hand <= 1:
+        return "one partition takes the whole load"
+    top = design.top
+    if not top:
+        return "no partition has load"
+    busiest = percent(top[0].share)
+    return f"the busiest of {plural(int(design.partitions_at_hand), 'partition')} takes {busiest} of the load"
+
+
+# -- what a month costs -----------------------------------------------------------------------------------------------
+
+
+def cost(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
+    """The bill of each design by what is paid for, by query, and the prices."""
+    node = table.cost
+    if not node:
+        return Missing("What a month costs is not known: give data, and a log or rates in a design file.")
+    unit = f"{node.currency} a {node.per}"
+    return {"unit": unit, "chart": _bill(node.designs, unit), "parts": PARTS, "cost": node, "head_of": head_of}
+
+
+def _bill(designs: list[AnalysisCostDesign], unit: str) -> Markup:
+    totals = ", ".join(f"{head_of(design)} {amount(design.total)}" for design in designs)
+    return stacked_bar.draw(
+        stacked_bar.StackedBars(
+            alt=f"{unit}: {totals}",
+            parts=PARTS,
+            bars=tuple(
+                stacked_bar.Bar(head_of(design), tuple(getattr(design, part) for part in PARTS), design.total)
+                for design in designs
+            ),
+            unit=unit,
+        )
+    )
+
+
+# -- The section of an analysis that shows where the load falls: current and recommended keys on one scale.
+
+
+PER_MILLE = 1000
+
+
+def heatmap(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
+    """A map of each design, what it shows in words, and its rows."""
+    node = table.heat
+    if not node:
+        why = table.why_no_heat
+        reason = f": {why}" if why else ""
+        return Missing(f"There is no heat map{reason}. Give data, and a log or rates in a design file.")
+    return {
+        "key": heat_map.key(node.target_per_s, node.unit),
+        "span": _span(node),
+        "heat": node,
+        "maps": [(design, _chart(node, design, places), _one_template(design)) for design in node.designs],
+        "heads": HEADS,
+        "over": PER_MILLE,
+    }
+
+
+def _span(node: AnalysisHeatMap) -> str:
+    """What the map shows from left to right."""
+    if not node.step_s:
+        return "the rows in their order, as no time is known"
+    if not node.start:
+        return "a day in UTC"
+    return f"{_long(node)} from {node.start}"
+
+
+def _long(node: AnalysisHeatMap) -> str:
+    seconds = node.step_s * node.columns
+    return lasting(seconds) if seconds < 172_800 else f"{amount(seconds / 86_400)} days"
+
+
+def _chart(node: AnalysisHeatMap, design: AnalysisDesign, places: Places) -> Markup:
+    rows = design.rows
+    alt = f"{HEADS.get(design.design, design.design)}: {design.pattern.sentence}"
+    templates = [row.template for row in rows]
+    if design.hottest:
+        alt += f"; the hottest partition reaches {ratio(design.hottest.per_mille / PER_MILLE)} of its target"
+    return heat_map.draw(
+        heat_map.HeatMap(
+            alt=alt,
+            per_mille=tuple(tuple(line) for line in design.per_mille),
+            row_labels=tuple(row.label for row in rows),
+            target=node.target_per_s,
+            unit=node.unit,
+            step_s=node.step_s,
+            start=node.start if node.start else None,
+            row_totals=tuple(design.row_per_s),
+            column_totals=tuple(design.column_per_s),
+            partitions=tuple(int(row.partitions) for row in rows),
+            source=places.path(design, "per_mille"),
+            labels_source=places.path(design, "rows"),
+            time_label="" if node.start or not node.step_s else "time of day (UTC)",
+            borders=tuple(n for n in range(1, len(rows)) if templates[n] != templates[n - 1]),
+        )
+    )
+
+
+def _one_template(design: AnalysisDesign) -> str:
+    """The PartitionKey of every row; empty where rows have different ones."""
+    templates = {row.template for row in design.rows}
+    return templates.pop() if len(templates) == 1 else ""

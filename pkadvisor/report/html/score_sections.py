@@ -6,12 +6,11 @@ from typing import Any
 
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme
 from pkadvisor.documents.score import ScoreDocument, ScoreScheme, ScoreTable
-from pkadvisor.report.html.advice import grounds_of, keys_of, ranking_of
+from pkadvisor.report.html.advice import grounds_of, keys_of, ranking_of, rows_of
 from pkadvisor.report.html.findings import breaks_of, findings_of
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.html.queries import rows_of
 from pkadvisor.report.summary.figures import BREAKS, ROWS, figures_of
-from pkadvisor.report.summary.scored import partition_target, score_sentences, score_verdict
+from pkadvisor.report.summary.summary import partition_target, score_sentences, score_verdict
 
 NONE = Missing("No keys were scored for this table.")
 

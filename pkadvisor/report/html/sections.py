@@ -10,20 +10,13 @@ from collections.abc import Callable
 
 from pkadvisor.report.documents.stored import COMPARISON, RESULT, REVIEW, SCORE, STRESS
 from pkadvisor.report.html import (
-    access,
     advice,
     comparison_sections,
     findings,
-    first_screen,
-    heat_sections,
     method,
     outlook,
-    queries,
-    review_changes,
     review_sections,
     score_sections,
-    spread,
-    stress_method,
     stress_pictures,
     stress_proof,
     stress_sections,
@@ -54,23 +47,21 @@ class PageSection:
 
 
 SECTIONS: tuple[PageSection, ...] = (
-    PageSection(
-        RESULT, "overview", "Verdicts", "advice/overview.html", first_screen.overview, each_table=False, after=False
-    ),
-    PageSection(RESULT, "verdict", "Verdict", "advice/verdict.html", first_screen.verdict),
-    PageSection(RESULT, "access", "Access patterns", "advice/access.html", access.access),
-    PageSection(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
+    PageSection(RESULT, "overview", "Verdicts", "advice/overview.html", advice.overview, each_table=False, after=False),
+    PageSection(RESULT, "verdict", "Verdict", "advice/verdict.html", advice.verdict),
+    PageSection(RESULT, "access", "Access patterns", "advice/access.html", advice.access),
+    PageSection(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", outlook.heatmap),
     *(
         PageSection(RESULT, name, heading, f"advice/{name}.html", context, each_table, evidence=True)
         for name, heading, context, each_table in (
             ("scheme", "The keys", method.scheme, True),
             ("candidates", "Candidates", advice.candidates, True),
-            ("queries", "Queries and writes", queries.queries, True),
-            ("skew", "How the load is spread", spread.skew, True),
+            ("queries", "Queries and writes", advice.queries, True),
+            ("skew", "How the load is spread", outlook.skew, True),
             ("forecast", "Growth", outlook.forecast, True),
             ("breaks", "When it breaks", findings.breaks, True),
             ("sensitivity", "What changes the answer", outlook.sensitivity, True),
-            ("cost", "Cost", spread.cost, True),
+            ("cost", "Cost", outlook.cost, True),
             ("findings", "Findings", findings.findings, True),
             ("method", "Method", method.method, True),
             ("together", "Kinds together", method.together, False),
@@ -90,8 +81,8 @@ SECTIONS: tuple[PageSection, ...] = (
     PageSection(STRESS, "breaks", "When it breaks", "stress/breaks.html", stress_proof.breaks),
     PageSection(STRESS, "prediction", "Predicted and measured", "stress/prediction.html", stress_proof.prediction),
     PageSection(STRESS, "endpoint", "On a real endpoint", "stress/endpoint.html", stress_proof.endpoint),
-    PageSection(STRESS, "method", "Method", "stress/method.html", stress_method.method, each_table=False),
-    PageSection(STRESS, "reproduce", "Reproduce", "stress/reproduce.html", stress_method.reproduce, each_table=False),
+    PageSection(STRESS, "method", "Method", "stress/method.html", stress_proof.method, each_table=False),
+    PageSection(STRESS, "reproduce", "Reproduce", "stress/reproduce.html", stress_proof.reproduce, each_table=False),
     PageSection(
         REVIEW, "verdict", "Verdict", "review/verdict.html", review_sections.verdict, each_table=False, after=False
     ),
@@ -99,7 +90,7 @@ SECTIONS: tuple[PageSection, ...] = (
         REVIEW, "findings", "Findings", "review/findings.html", review_sections.findings, each_table=False, after=False
     ),
     PageSection(
-        REVIEW, "changes", "What changed", "review/changes.html", review_changes.changes, each_table=False, after=False
+        REVIEW, "changes", "What changed", "review/changes.html", review_sections.changes, each_table=False, after=False
     ),
     PageSection(REVIEW, "rules", "The rules", "review/rules.html", review_sections.rules, each_table=False),
     PageSection(REVIEW, "method", "Method", "review/method.html", review_sections.method, each_table=False),

@@ -6,30 +6,27 @@ import math
 import re
 
 from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisGround, AnalysisLog
-from pkadvisor.documents.analysis_scheme import (
-    AnalysisFullScheme,
-    AnalysisIndexRow,
-    AnalysisScheme,
-    AnalysisViolation,
-)
+from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisIndexRow, AnalysisScheme, AnalysisViolation
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
-from pkadvisor.documents.notes import MOVES, OTHER_CASE, RATES_APART, REFUSED_BURST, TOO_MANY
+from pkadvisor.documents.part import MOVES, OTHER_CASE, RATES_APART, REFUSED_BURST, TOO_MANY
 from pkadvisor.numbers import milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.figures import (
     CAUSES,
+    SAME_LENGTH,
     brief,
     first_break,
+    lost,
     queries_of,
     reads_only_what_it_returns,
     term,
     worst_query,
 )
-from pkadvisor.report.summary.goals import SAME_LENGTH, lost
-from pkadvisor.report.summary.no_key import no_key_holds
 from pkadvisor.report.summary.scans import query_reads, still_scans
-from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, condition, ranking_of, sureness
+from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, condition, no_key_holds, ranking_of, sureness
 
 BUSIEST = "does the log hold the busiest hours?"
+ONLY_READ = "is this table only read? The log has no writes of it."
+QUERY = "query"
 NOT_PRICED = "' is left out of the cost: "
 REFUSED = 0.001
 """From this share of the attempts of a log on its 503 answers are worth a sentence."""
@@ -49,6 +46,7 @@ ABSENT_SHARE = 0.5
 UPDATES_CHANGE = "whether updates ("
 """How an unknown begins that asks whether updates change what the recommended keys hold."""
 NOBODY = "nothing at the peak"
+NO_503 = "the log has no 503"
 
 
 def why(table: AnalysisTable) -> str:
@@ -94,17 +92,17 @@ def confidence(table: AnalysisTable, log: AnalysisLog | None) -> str:
     return f"{how_sure}." if how_sure.startswith("low") else f"{how_sure}, if {condition(log)}."
 
 
-def throttled(table: AnalysisTable, refused_in_log: float = 0.0, *, in_short: bool = False) -> str:
+def throttled(table: AnalysisTable, refused_in_log: float | None = None, *, in_short: bool = False) -> str:
     """Which partitions are throttled at the peak, how many attempts on the hottest, or what else passes its target, and
     whether the recommended keys end that; empty where no keys are advised.
 
-    ``refused_in_log``: the share of the attempts of the log that got 503; if it is large, it is told of the current
-    keys in place of that of the model, else beside it. ``in_short``: on one line.
+    ``refused_in_log``: the share of the attempts of the log that got 503, None without a log; if it is large, it is
+    told of the current keys in place of that of the model, else beside it. ``in_short``: on one line.
     """
     best, current = table.recommended, table.current
     if best is None or ranking_of(table) is None:
         return ""
-    logged = refused_in_log if current is not None else 0.0
+    logged = refused_in_log if current is not None else None
     now = _throttled(table, current or best, "current" if current else "recommended", logged, in_short)
     if current is None or table.ranking_says == "keep":
         return f"{now}." if now else _refused(refused_in_log) or f"{NOBODY}."
@@ -118,15 +116,15 @@ def throttled(table: AnalysisTable, refused_in_log: float = 0.0, *, in_short: bo
     return _refused(refused_in_log) or f"{NOBODY}, under either key."
 
 
-def _refused(share: float) -> str:
+def _refused(share: float | None) -> str:
     """That a log holds 503 where no partition explains them; empty where it holds next to none."""
-    if share < REFUSED:
+    if share is None or share < REFUSED:
         return ""
     return f"{percent(share)} of the attempts in the log got 503, but no partition is over its target at these rates."
 
 
 def _throttled(
-    table: AnalysisTable, scheme: AnalysisScheme, design: str, logged: float = 0.0, in_short: bool = False
+    table: AnalysisTable, scheme: AnalysisScheme, design: str, logged: float | None = None, in_short: bool = False
 ) -> str:
     """The hottest partition of a scheme with the share of the attempts on it that is refused, and how many more are
     over their target; of bursts the share of all attempts that the log shows."""
@@ -144,16 +142,23 @@ def _throttled(
     return f"'{brief(hot.partition_key)}' ({_refused_share(share, logged, in_short)}){more}"
 
 
-def _refused_share(share: float, logged: float, in_short: bool) -> str:
+def _refused_share(share: float, logged: float | None, in_short: bool) -> str:
     """The share of attempts that is refused, with what it is a share of: that of the model is one of the peak and of
     one partition, that of a log one of all its minutes and partitions."""
+    if logged == 0:
+        return (
+            f"{percent(share)}, model; log: none" if in_short else f"{percent(share)} of its attempts, model; {NO_503}"
+        )
+    if logged is None:
+        return f"{percent(share)}, model" if in_short else f"{percent(share)} of its attempts, model"
     if logged >= MUCH_REFUSED:
         return f"{percent(logged)}, log" if in_short else f"{percent(logged)} of all attempts in the log"
     if logged >= REFUSED:
         if in_short:
             return f"peak, model: {percent(share)}; whole log: {percent(logged)}"
         return f"{percent(share)} of its attempts at the peak, model; {percent(logged)} of all attempts in the log"
-    return f"{percent(share)}, model" if in_short else f"{percent(share)} of its attempts, model"
+    few = f"{percent(logged)} of all attempts in the log"
+    return f"{percent(share)}, model" if in_short else f"{percent(share)} of its attempts, model; {few}"
 
 
 def _over_together(scheme: AnalysisScheme) -> str:
@@ -204,6 +209,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
             ("Caveat", sentence_of(next((t for t in table.notes if NOT_PRICED in t), "")) or still_scans(table, best)),
             ("Caveat", left_out(table.current, best)),
             ("Check", _sampled(table.data) or ("" if logged else _inserts_apart(table.grounds))),
+            ("Check", ONLY_READ if logged and all(q.operation == QUERY for q in table.workload) else ""),
             ("Check", BUSIEST if logged else "are the declared rates right? No log was given."),
         ]
     first_of_each: dict[str, str] = {}

@@ -2,22 +2,73 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from pkadvisor.documents.analysis import AnalysisArranged, AnalysisDocument
 from pkadvisor.documents.analysis_inputs import AnalysisLog
-from pkadvisor.documents.analysis_scheme import AnalysisScheme
+from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
 from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisTable
+from pkadvisor.documents.score import ScoreScheme, ScoreTable
 from pkadvisor.errors import InputError
 from pkadvisor.numbers import amount, percent, plural, rate
+from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.summary import sentences
-from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures_of
-from pkadvisor.report.summary.key_names import key_names
+from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures_of, queries_of, term, worst_query
+from pkadvisor.report.summary.scans import query_reads
+from pkadvisor.report.summary.sentences import refused_entities, sentence_of, worst_violation
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, HEADLINES, give, table_title, verdict_of
 from pkadvisor.values import dataclass
 
+# -- What names in templates mean that nobody gave: those of pieces of exported keys.
+
+
+_FIELD = re.compile(r"\{[^{}]+\}")
+_PIECES = re.compile(r"(\{[^{}]+\})")
+_INVENTED = re.compile(r"(?<![\w'])[pr][0-9]+(?![\w'])")
+"""A name as ``init`` and the inference of keys invent it: p1 of a PartitionKey, r1 of a RowKey."""
+
+
+def key_names(current: AnalysisFullScheme | None) -> str:
+    """By an example, what the invented names in the current keys stand for; empty where there are none."""
+    if current is None or not current.examples:
+        return ""
+    fields = "".join(_FIELD.findall(current.partition_key) + _FIELD.findall(current.row_key))
+    names = list(dict.fromkeys(_INVENTED.findall(fields)))
+    if not names:
+        return ""
+    example = current.examples[0]
+    keys = " | ".join(
+        _marked(template, key)
+        for template, key in ((current.partition_key, example.partition_key), (current.row_key, example.row_key))
+    )
+    are = "are parts of today's keys:" if names[1:] else "is a part of today's keys:"
+    return f"{', '.join(names)} {are} {keys}"
+
+
+def _marked(template: str, key: str) -> str:
+    """A key with each piece that an invented name stands for in brackets: ``t[p1=05]`` of ``t{pad(p1,2)}``; as it is
+    where the template does not tell its pieces apart."""
+    pieces = [piece for piece in _PIECES.split(template) if piece]
+    names = [_INVENTED.findall(piece) if _FIELD.fullmatch(piece) else [] for piece in pieces]
+    fewest, most = (
+        re.fullmatch("".join(f"({re.escape(p)})" if p[0] != "{" else f"({each})" for p in pieces), key, re.DOTALL)
+        for each in (".*?", ".*")
+    )
+    if fewest is None or most is None or fewest.groups() != most.groups():
+        return quoted(key)
+    texts = (
+        f"[{name[0]}={quoted(text)}]" if name else quoted(text)
+        for name, text in zip(names, fewest.groups(), strict=True)
+    )
+    return "".join(texts)
+
+
 ONE_LINE = 66
 """Characters of a sentence on one line of 80 columns, beside its label: what follows from a rate is never cut off."""
+NO_RATE = "you add queries. No rate of one query, 0.001x to 1,000x, would."
+NOT_WORTH_REWRITING = ("storage", "simplicity")
+"""Goals that are no reason to rewrite every row: keys that are ahead by these alone differ in some bytes."""
 
 
 def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
@@ -28,6 +79,8 @@ def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
     flip = table.flip
     if flip is None or table.why_not or table.ranking_says == "unsatisfied":
         return ""
+    if table.ranking_says == "keep" and flip.goal in NOT_WORTH_REWRITING:
+        return NO_RATE
     if flip.query is not None and flip.rate_per_s is not None:
         before = next((q.rate_per_s for q in table.workload if q.name == flip.query), None)
         name = f"'{brief(flip.query)}'"
@@ -46,7 +99,7 @@ def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
     if flip.turn == "ahead":
         keys = "the next best keys" if flip.rank == 2 else f"the keys of rank {flip.rank}"
         return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
-    return "you add queries. No rate of one query, 0.001x to 1,000x, would."
+    return NO_RATE
 
 
 def _instead(flip: AnalysisFlip, table: AnalysisTable) -> list[str]:
@@ -261,14 +314,14 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
     )
 
 
-def _throttled_short(table: AnalysisTable, refused: float) -> str:
+def _throttled_short(table: AnalysisTable, refused: float | None) -> str:
     said = sentences.throttled(table, refused)
     return said if len(said) <= ONE_LINE else sentences.throttled(table, refused, in_short=True)
 
 
-def _refused_in_log(log: AnalysisLog | None) -> float:
-    """The share of the attempts of a log, of all its tables, that got 503."""
-    return log.throttled / log.requests_attempted if log is not None and log.requests_attempted else 0.0
+def _refused_in_log(log: AnalysisLog | None) -> float | None:
+    """The share of the attempts of a log, of all its tables, that got 503; None without attempts."""
+    return log.throttled / log.requests_attempted if log is not None and log.requests_attempted else None
 
 
 def _refusals(log: AnalysisLog | None) -> str:
@@ -333,3 +386,46 @@ def _together(result: AnalysisDocument) -> tuple[str, ...]:
             which = f"both: {' and '.join(excluding)}" if len(excluding) == 2 else "every constraint"
             out.append(f"Kinds of {arranged.table}: no scheme holds {which}{_in_one_partition(arranged)}.")
     return tuple(out)
+
+
+# -- What is said first of keys that were scored: pure functions of a card of the document.
+
+
+def score_verdict(scheme: AnalysisScheme) -> tuple[str, str]:
+    """The headline of keys that were scored, and how it is to be taken: good or bad."""
+    broken = sum(not violation.assumed_growth for violation in scheme.violations)
+    if not broken:
+        return "THESE KEYS HOLD EVERY CONSTRAINT", "good"
+    return f"THESE KEYS BREAK {plural(broken, 'constraint').upper()}", "bad"
+
+
+def score_sentences(table: ScoreTable, card: ScoreScheme) -> list[tuple[str, str]]:
+    """What is said of scored keys below their figures, each sentence with its label."""
+    scheme, parts = card.scheme, card.score_parts
+    out = []
+    worst = worst_violation(scheme)
+    if worst is not None:
+        out.append(("Broken", sentence_of(worst.message)))
+    heaviest = worst_query(scheme)
+    if heaviest is not None:
+        entry, share = heaviest
+        reads = f" {query_reads(entry)}" if entry in queries_of(scheme) else ""
+        out.append(("Most load", f"'{brief(entry.name)}'{reads}: {percent(share)} of the load."))
+    hot, throttled = scheme.hot_partition, term(scheme, "throttled at peak")
+    if hot is not None and throttled:
+        out.append(("Throttled", f"'{brief(hot.partition_key)}', {percent(throttled)} of attempts at the peak."))
+    weak = next((ground for ground in table.grounds if not ground.carries), None)
+    caveat = sentence_of(weak.sentence) if weak is not None else refused_entities(scheme)
+    if caveat:
+        out.append(("Caveat", caveat))
+    grown = "all" if parts.reach >= 1 else percent(parts.reach)
+    useful = f"{percent(parts.useful)} of the reads are useful"
+    out.append(
+        ("Score", f"{amount(scheme.score)} of 100: {useful}, and the keys serve {grown} of the growth asked for.")
+    )
+    return out
+
+
+def partition_target(scheme: AnalysisScheme) -> float | None:
+    """The target of one partition in entities a second, as the break factors of a scheme have it."""
+    return next((float(b.limit) for b in scheme.breaks if b.cause == "the hottest partition" and b.limit > 0), None)

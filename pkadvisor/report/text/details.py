@@ -14,17 +14,14 @@ from pkadvisor.documents.analysis_scheme import (
     AnalysisTransaction,
 )
 from pkadvisor.documents.analysis_table import AnalysisTable
-from pkadvisor.numbers import amount, breaks, milliseconds, percent, plural, rate
+from pkadvisor.numbers import MONTH_S, amount, breaks, milliseconds, percent, plural, rate
 from pkadvisor.report.documents.stored import quoted
-from pkadvisor.report.summary.figures import by_load, reads_only_what_it_returns, term
-from pkadvisor.report.summary.goals import lost
-from pkadvisor.report.summary.no_key import without_tried
+from pkadvisor.report.summary.figures import by_load, lost, reads_only_what_it_returns, term
 from pkadvisor.report.summary.sentences import left_out
-from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title
+from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title, without_tried
 from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.ranking import write_ranking
-from pkadvisor.report.text.scheme_page import flip_sentence, write_broken, write_grounds
+from pkadvisor.report.text.scheme_page import flip_sentence, write_broken, write_grounds, write_ranking
 from pkadvisor.report.text.text_charts import write_heat
 
 
@@ -114,9 +111,9 @@ def _table(page: Page, table: AnalysisTable, verbose: bool) -> None:
     for group in best.transactions:
         _transaction(page, group)
     page.line()
-    _money(page, best, table.current if table.ranking_says == "change" else None)
+    _money(page, table, best)
     _when(page, best)
-    write_heat(page, table.heat)
+    write_heat(page, table.heat, kept=table.ranking_says == "keep")
     _heat(page, table)
     write_ranking(page, table, best)
     page.listed("What it gives up", table.gives_up)
@@ -128,17 +125,28 @@ def _table(page: Page, table: AnalysisTable, verbose: bool) -> None:
     page.line()
 
 
-def _money(page: Page, best: AnalysisFullScheme, current: AnalysisFullScheme | None) -> None:
-    """What a month costs, with requests and storage apart."""
+def _best_is(table: AnalysisTable) -> str:
+    """What the best keys are called: those in use where they are kept."""
+    return "current" if table.ranking_says == "keep" else "recommended"
+
+
+def _money(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
+    """What a month costs, with requests and storage apart; what a month of inserts adds where it is more than there
+    is."""
     unit = next((t.unit for t in best.terms if t.name == "price"), None)
     if unit is None:
         return
     unit = unit.removesuffix("/month")
     page.line("What a month costs", "head")
-    for label, scheme in (("current", current), ("recommended", best)):
+    both = (("current", table.current), ("recommended", best))
+    for label, scheme in both if table.ranking_says == "change" else ((_best_is(table), best),):
         if scheme is not None:
             requests, storage = (amount(term(scheme, f"price of {what}")) for what in ("requests", "storage"))
             page.record(label, f"{amount(term(scheme, 'price'))} {unit}: requests {requests}, storage {storage}", 11)
+    inserted_per_s = sum(c.rate_per_s * c.entities_written for c in best.classes if c.operation == "insert")
+    added_gb = inserted_per_s / (1 + len(best.index_rows)) * (term(best, "stored") or 0.0) * MONTH_S / 1e9
+    if added_gb > (term(best, "storage") or 0.0):
+        page.wrapped(f"Storage is that of the entities at hand; the inserts of a month add {amount(added_gb)} GB.")
     page.wrapped("Prices are examples: set yours with --limits.")
     page.line()
 

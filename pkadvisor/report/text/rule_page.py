@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pkadvisor.documents.part import part_of
 from pkadvisor.documents.rules import (
     FactPage,
     FactsDocument,
@@ -33,16 +34,9 @@ _NEEDS = {
 
 def rule_page(rule: Rule, limits: Limits) -> RulePage:
     """The whole page of a rule."""
-    return RulePage(
-        id=rule.id,
-        name=rule.name,
-        aliases=list(rule.aliases),
-        title=rule.title,
-        severity=str(rule.severity),
-        precision=rule.precision,
-        scope=str(rule.scope),
-        needs=[str(need) for need in rule.needs],
-        tags=list(rule.tags),
+    return part_of(
+        RulePage,
+        rule,
         built_in=rule.builtin,
         levels=[
             ListedLevel(
@@ -56,14 +50,10 @@ def rule_page(rule: Rule, limits: Limits) -> RulePage:
         ],
         measured=rule.measured.text if rule.measured else None,
         limit=rule.limit.text if rule.limit else None,
-        unit=rule.unit,
-        ratchet=rule.ratchet,
         facts=[fact_page(name, limits) for name in rule.names()],
         why=paragraphs(rule.why),
-        bad=rule.bad,
-        good=rule.good,
         fix=" ".join(rule.fix.split()),
-        links=[RuleLink(title=link.title, url=link.url) for link in rule.links],
+        links=[part_of(RuleLink, link) for link in rule.links],
     )
 
 

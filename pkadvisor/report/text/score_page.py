@@ -5,9 +5,7 @@ from __future__ import annotations
 from pkadvisor.documents.score import ScoreDocument, ScoreScheme, ScoreTable
 from pkadvisor.numbers import amount, percent, rate
 from pkadvisor.report.summary.figures import by_load, figures_of, first_break
-from pkadvisor.report.summary.key_names import key_names
-from pkadvisor.report.summary.scored import partition_target, score_sentences, score_verdict
-from pkadvisor.report.summary.summary import keys_of
+from pkadvisor.report.summary.summary import key_names, keys_of, partition_target, score_sentences, score_verdict
 from pkadvisor.report.summary.verdicts import table_title
 from pkadvisor.report.text.arrangement import account_text
 from pkadvisor.report.text.page import Page

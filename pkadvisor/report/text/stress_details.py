@@ -6,17 +6,7 @@ from __future__ import annotations
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable
 from pkadvisor.documents.stress_run import StressClient, StressLoad, StressMeasure, StressRun, StressSetting
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
-from pkadvisor.report.stress_words import (
-    HOTTEST,
-    REQUESTS,
-    STATES,
-    closed,
-    counted,
-    engine_figures,
-    engine_run,
-    engine_shares,
-    sampled_share,
-)
+from pkadvisor.report import stress_words
 from pkadvisor.report.summary.figures import brief
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_keys
@@ -43,9 +33,9 @@ def write_settings(page: Page, document: StressDocument, table: StressTable) -> 
         f"{plural(settings.servers, 'server')}, seed {settings.seed}"
     )
     if table is document.tables[0]:
-        page.wrapped(REQUESTS)
-        page.wrapped(engine_shares(settings))
-    page.wrapped(f"{STATES}{_of_clients(settings.clients)}; {HOTTEST}")
+        page.wrapped(stress_words.REQUESTS)
+        page.wrapped(stress_words.engine_shares(settings))
+    page.wrapped(f"{stress_words.STATES}{_of_clients(settings.clients)}; {stress_words.HOTTEST}")
     for fault in settings.faults:
         page.wrapped(f"fault: {fault}")
     for note in table.notes:
@@ -70,7 +60,7 @@ def simulated(settings: StressSetting, table: StressTable) -> str:
     what = "1 query or write" if len(sent) == 1 else f"{len(sent)} queries and writes"
     grown = f" after {settings.growth_months:g} months of growth" if settings.growth_months else ""
     warm = table.offered_requests_per_s
-    share, part = sampled_share(table), ""
+    share, part = stress_words.sampled_share(table), ""
     if share < 1:
         part = f"; warmed up, only the {asked(warm)} of them that go to the partitions in the data"
     return f"{_length(settings, table)} of {settings.load_words}{grown}: {asked(warm / share)} of {what}{part}" + (
@@ -86,7 +76,7 @@ def asked(per_s: float) -> str:
 def _length(settings: StressSetting, table: StressTable) -> str:
     """How long the runs last: as asked for, or the shortest and the longest of them."""
     if settings.duration_s is not None:
-        run = min(run.duration_s for design in table.designs for run in design.runs if not closed(run))
+        run = min(run.duration_s for design in table.designs for run in design.runs if not stress_words.closed(run))
         wanted = lasting(settings.duration_s)
         return wanted if table_complete(table) or run >= settings.duration_s else f"{lasting(run)} of {wanted}"
     lengths = [run.duration_s for design in table.designs for run in design.runs]
@@ -215,9 +205,9 @@ def _prediction(page: Page, design: StressDesign) -> None:
     if prediction.audit is not None:
         audit = prediction.audit
         wrong = f"{plural(audit.violations, 'answer')} wrong" if audit.violations else "every answer right"
-        text = f"{engine_run(audit, design.runs[0])}: {wrong}"
+        text = f"{stress_words.engine_run(audit, design.runs[0])}: {wrong}"
         page.wrapped(text, "  ", "    ", "bad" if audit.violations else "good")
-        for line in engine_figures(audit):
+        for line in stress_words.engine_figures(audit):
             page.wrapped(line, "    ", "      ")
     page.line()
 
@@ -225,17 +215,17 @@ def _prediction(page: Page, design: StressDesign) -> None:
 def _of_request(measure: StressMeasure) -> str:
     """What one request was said to ask of the store, and what it does where that differs; never twice the same text."""
     predicted, measured = measure.predicted, measure.measured
-    text = f"{counted(measure.name)} {amount(predicted)}"
+    text = f"{stress_words.counted(measure.name)} {amount(predicted)}"
     if measure.agrees:
         return text
     if amount(predicted) != amount(measured):
         return f"{text} but {amount(measured)} measured"
-    return f"{counted(measure.name)} {predicted:,.6g} but {measured:,.6g} measured"
+    return f"{stress_words.counted(measure.name)} {predicted:,.6g} but {measured:,.6g} measured"
 
 
 def _load_measure(measure: StressLoad) -> str:
     """What was predicted of a run, and what came."""
-    name, unit = counted(measure.name), measure.unit
+    name, unit = stress_words.counted(measure.name), measure.unit
     measured = f"{_value(unit, measure.measured)} measured"
     if measure.predicted is None:
         why = f" ({measure.why})" if measure.why else ""

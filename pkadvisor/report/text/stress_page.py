@@ -8,26 +8,9 @@ from collections.abc import Callable
 from pkadvisor.documents.stress import StressDesign, StressDocument, StressTable, StressVerdict
 from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.numbers import amount, percent, plural, ratio
-from pkadvisor.report.stress_words import (
-    SERVED,
-    SIMULATED,
-    STATES,
-    deployment,
-    keys_stay,
-    missed_goals,
-    next_step,
-    sampled_share,
-    table_stays,
-)
+from pkadvisor.report import stress_words
+from pkadvisor.report.text import stress_details
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.stress_details import (
-    asked,
-    milliseconds_of,
-    simulated,
-    write_design,
-    write_settings,
-    write_throttling,
-)
 from pkadvisor.report.text.stress_measured import write_measured
 
 COLUMN = 13
@@ -58,7 +41,7 @@ def render_stress(
         page.line()
         for table in document.tables:
             _details(page, document, table)
-    page.lines.append(f"  next: {page.exact(next_step(document, inputs))}")
+    page.lines.append(f"  next: {page.exact(stress_words.next_step(document, inputs))}")
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 
@@ -68,7 +51,7 @@ def _first_screen(page: Page, document: StressDocument, table: StressTable, *, d
     if several:
         page.line(_name(table), "head")
     rows = dict(ROWS if details else FIRST_ROWS)
-    rows[SERVED] = lambda _, design: _all_served(design, load=document.settings.load)
+    rows[stress_words.SERVED] = lambda _, design: _all_served(design, load=document.settings.load)
     _side_by_side(page, table, tuple(rows.items()))
     _verdict(page, table.verdict, details=details)
     _goals(page, table)
@@ -76,12 +59,12 @@ def _first_screen(page: Page, document: StressDocument, table: StressTable, *, d
         _asked_for(page, design)
         if design.measured:
             write_measured(page, design.label, design.measured)
-    if steps := deployment(table):
+    if steps := stress_words.deployment(table):
         page.wrapped(f"Deploy: {steps}.")
     if not details:
-        page.wrapped(f"Simulated: {simulated(document.settings, table)}.")
+        page.wrapped(f"Simulated: {stress_details.simulated(document.settings, table)}.")
         if table is document.tables[-1]:
-            page.wrapped(f"{STATES[:1].upper()}{STATES[1:]}.")
+            page.wrapped(f"{stress_words.STATES[:1].upper()}{stress_words.STATES[1:]}.")
     if several and (details or table is not document.tables[-1]):
         page.line()
 
@@ -92,10 +75,10 @@ def _name(table: StressTable) -> str:
 
 
 def _details(page: Page, document: StressDocument, table: StressTable) -> None:
-    write_settings(page, document, table)
-    write_throttling(page, [(design.label, run) for design in table.designs for run in design.runs])
+    stress_details.write_settings(page, document, table)
+    stress_details.write_throttling(page, [(design.label, run) for design in table.designs for run in design.runs])
     for design in table.designs:
-        write_design(page, table, design)
+        stress_details.write_design(page, table, design)
 
 
 def _asked_for(page: Page, design: StressDesign) -> None:
@@ -105,7 +88,7 @@ def _asked_for(page: Page, design: StressDesign) -> None:
         binds = f"; above it, {limit.binds} is the limit" if limit.binds else ""
         page.wrapped(
             f"{design.label}: the highest load that meets the goals is {ratio(limit.factor)} "
-            f"({asked(limit.requests_per_s)}){binds}",
+            f"({stress_details.asked(limit.requests_per_s)}){binds}",
             "  ", "    ",
         )  # fmt: skip
     if test is not None:
@@ -132,9 +115,9 @@ def _answer(page: Page, document: StressDocument) -> None:
     lines = []
     for table in document.tables:
         label, verdict = table.designs[-1].label, table.verdict
-        missed = [goal.name for goal in missed_goals(table)]
+        missed = [goal.name for goal in stress_words.missed_goals(table)]
         bears = "sustains the load" if verdict.bears else "does not sustain the load"
-        share = sampled_share(table)
+        share = stress_words.sampled_share(table)
         if share < 1:
             bears = bears.replace("the load", f"the {percent(share)} of the load that is of partitions in the data")
         if verdict.level == "untested":
@@ -147,11 +130,11 @@ def _answer(page: Page, document: StressDocument) -> None:
         goals = f", {joined} misses {missed[0]}" if missed else f", {goals_met} every goal" if table.goals else ""
         if missed[1:]:
             goals += f" and {plural(len(missed) - 1, 'more goal')}"
-        if verdict.failed_predictions and not (keys_stay(table) and verdict.bears):
+        if verdict.failed_predictions and not (stress_words.keys_stay(table) and verdict.bears):
             goals += f"; but {plural(verdict.failed_predictions, 'prediction')} did not come true"
-        if verdict.bears and not verdict.new_table_bears and not keys_stay(table):
+        if verdict.bears and not verdict.new_table_bears and not stress_words.keys_stay(table):
             bears += " once Azure has split the table"
-            new = "move the queries in steps" if table_stays(table) else "a new table does not sustain it"
+            new = "move the queries in steps" if stress_words.table_stays(table) else "a new table does not sustain it"
             goals += f"; {new}"
         keep = "do not change the keys: " if verdict.keep_current else ""
         lines.append((f"{_name(table)}, {keep}{label}: {bears}{goals}", verdict.style))
@@ -197,11 +180,11 @@ ROWS: Rows = (
     ("throttled, simulated", lambda run, _: percent(run.throttled_share)),
     (CONFLICTS, lambda run, _: f"{run.conflicts:,}"),
     ("lost requests", lambda run, _: percent(run.lost_share)),
-    ("p50 ms", lambda run, _: milliseconds_of(run.latency_ms_p50)),
-    ("p99 ms", lambda run, _: milliseconds_of(run.latency_ms_p99)),
-    ("p99.9 ms", lambda run, _: milliseconds_of(run.latency_ms_p99_9)),
-    (SIMULATED, lambda run, _: ratio(run.hottest.times_target) if run.hottest else "unknown"),
-    (SERVED, lambda _, design: _all_served(design, load=EXPECTED_LOAD)),
+    ("p50 ms", lambda run, _: stress_details.milliseconds_of(run.latency_ms_p50)),
+    ("p99 ms", lambda run, _: stress_details.milliseconds_of(run.latency_ms_p99)),
+    ("p99.9 ms", lambda run, _: stress_details.milliseconds_of(run.latency_ms_p99_9)),
+    (stress_words.SIMULATED, lambda run, _: ratio(run.hottest.times_target) if run.hottest else "unknown"),
+    (stress_words.SERVED, lambda _, design: _all_served(design, load=EXPECTED_LOAD)),
     ("splits / moves", lambda run, _: f"{_count(run, 'split')} / {_count(run, 'move')}"),
 )
 

@@ -90,13 +90,13 @@ def _edges(heat: Sequence[int], most: int, groups: Sequence[object]) -> list[int
 # -- where the load falls ---------------------------------------------------------------------------------------------
 
 
-def write_heat(page: Page, heat: AnalysisHeatMap | None) -> None:
+def write_heat(page: Page, heat: AnalysisHeatMap | None, *, kept: bool = False) -> None:
     """The heat map of the current keys, or of the recommended ones where there are none, the hottest keys first; a line
-    where all is cold."""
+    where all is cold. ``kept``: the recommended keys are those in use."""
     if heat is None:
         return
     design = heat.designs[0]
-    page.line(f"Where the load falls under the {design.design} keys", "head")
+    page.line(f"Where the load falls under the {'current' if kept else design.design} keys", "head")
     for pattern, whom in ((design.pattern, ""), (design.inserts_pattern, "inserts: ")):
         if pattern is not None and (not whom or pattern.name != design.pattern.name):
             page.wrapped(f"{whom}{pattern.sentence}", "  ", "    ")

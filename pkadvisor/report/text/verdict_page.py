@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.numbers import percent, plural
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.escapes import fold
 from pkadvisor.report.summary.figures import BREAKS, READ, ROWS, FigureRow, Figures
-from pkadvisor.report.summary.summary import Keys, ShownIndexRow, Summary, TableSummary
+from pkadvisor.report.summary.summary import Keys, ShownIndexRow, Summary, TableSummary, summarize
+from pkadvisor.report.text.details import write_details
 from pkadvisor.report.text.page import Page
 
 LINES_MAX = 16
@@ -267,3 +269,30 @@ def shortened(page: Page, block: list[str], lines: int) -> list[str]:
     last = block[lines - 1]
     cut = last if len(last) <= page.width - 4 else last[: page.width - 4].rpartition(" ")[0]
     return [*block[: lines - 1], f"{cut.rstrip(' .,;:')} ..."]
+
+
+# -- The result of an analysis as text for a terminal: the verdict first, the details where they are asked for.
+
+
+def render_text(
+    document: AnalysisDocument,
+    *,
+    width: int,
+    color: bool,
+    ascii_only: bool,
+    verbose: bool = False,
+    details: bool = False,
+    inputs: str = "",
+) -> str:
+    """The page. A pure function of its arguments; it holds no control characters but line ends and, with ``color``,
+    colour codes of its own; ``ascii_only`` writes everything else as escapes.
+
+    ``details``: all that the verdicts rest on, below them; ``verbose``: with every term and its source. ``inputs``: the
+    files and options of the command, for the commands that the page proposes.
+    """
+    page = Page(max(24, width), color, ascii_only)
+    write_summary(page, summarize(document, inputs))
+    if details or verbose:
+        page.line()
+        write_details(page, document, verbose)
+    return "\n".join(page.lines).rstrip("\n") + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pkadvisor.observe.workload import Operation, QueryClass
+from pkadvisor.observe.workload import Operation
 from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.reads import direction, read_before, read_of
@@ -37,15 +37,13 @@ def index_rows(view: TableView | None) -> tuple[str, ...]:
 
 def query_access_before(subject: Subject) -> str | None:
     """How the keys of before found the entities of the query of this name."""
-    query: QueryClass = subject.item
-    reading = read_before(subject.view, query) if query.operation is Operation.QUERY else None
+    reading = read_before(subject.view, subject.query) if subject.query.operation is Operation.QUERY else None
     return None if reading is None else str(reading.access)
 
 
 def query_requests_before(subject: Subject) -> float | None:
     """Requests that one query of this name took before, further pages aside; unknown where it went back by periods."""
-    query: QueryClass = subject.item
-    reading = read_before(subject.view, query) if query.operation is Operation.QUERY else None
+    reading = read_before(subject.view, subject.query) if subject.query.operation is Operation.QUERY else None
     return None if reading is None else reading.requests
 
 
@@ -55,8 +53,7 @@ def access_lost(subject: Subject) -> float | None:
 
     How many kinds of access worse it is served than before; 0 where it is not worse, or nobody can tell.
     """
-    query: QueryClass = subject.item
-    was, now = read_before(subject.view, query), read_of(subject.view, query)
+    was, now = read_before(subject.view, subject.query), read_of(subject.view, subject.query)
     if was is None or now is None:
         return None
     return float(max(0, now.rank - was.rank)) if direction(was, now) == "worse" and was.access != now.access else 0.0

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.load.estimates import Budget, ClassCost
 from pkadvisor.design.plan.access_plan import Access
-from pkadvisor.observe.workload import Basis, Operation, QueryClass
+from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, KnownValue, sure
 from pkadvisor.review.facts.ranges import unsure_requests_per_s
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import declared_total, entities_of
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
+from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.review.views.views import TableView
 
 SECONDS_PER_DAY = 86_400
@@ -76,9 +75,8 @@ def most_wasteful_told(subject: Subject) -> bool:
 
 def buckets(subject: Subject) -> float | None:
     """Hash buckets of a PartitionKey."""
-    place: KeyPart = subject.item
-    part = place.part
-    return float(part.bucket_count) if part.bucket_count and place.key.is_partition else None
+    part = subject.place.part
+    return float(part.bucket_count) if part.bucket_count and subject.place.key.is_partition else None
 
 
 def buckets_needed(subject: Subject) -> float | None:
@@ -88,7 +86,7 @@ def buckets_needed(subject: Subject) -> float | None:
 
     Unknown without data, for index rows, and where no count would do.
     """
-    place: KeyPart = subject.item
+    place = subject.place
     part, view = place.part, subject.view
     name, count = part.bucketed_property, part.bucket_count
     if not name or count is None or not place.key.is_partition or place.key.row:
@@ -110,8 +108,9 @@ def buckets_needed(subject: Subject) -> float | None:
 
 
 def _fanning(subject: Subject) -> list[ClassCost]:
-    place: KeyPart = subject.item
-    return [c for c in _reads(subject.view) if c.plan is not None and c.plan.via == 0 and place.part in c.plan.fans]
+    return [
+        c for c in _reads(subject.view) if c.plan is not None and c.plan.via == 0 and subject.place.part in c.plan.fans
+    ]
 
 
 def fanning_queries(subject: Subject) -> tuple[str, ...]:
@@ -222,29 +221,25 @@ def latency_ms_p99(subject: Subject) -> float | None:
 
     Unknown without data and for analyses.
     """
-    query: QueryClass = subject.item
-    if not subject.view.has_data or query.analytic:
+    if not subject.view.has_data or subject.query.analytic:
         return None
-    class_cost = subject.view.cost_of(query)
+    class_cost = subject.view.cost_of(subject.query)
     return None if class_cost is None else class_cost.latency_ms_p99
 
 
 def latency_goal_ms_p99(subject: Subject) -> float | None:
     """The declared goal."""
-    query: QueryClass = subject.item
-    return query.latency_goal_ms_p99
+    return subject.query.latency_goal_ms_p99
 
 
 def budget_bound(subject: Subject) -> float:
     """The bound."""
-    item: Budget = subject.item
-    return item.limit
+    return subject.budget.limit
 
 
 def budget_unit(subject: Subject) -> str:
     """Its unit."""
-    item: Budget = subject.item
-    return item.unit
+    return subject.budget.unit
 
 
 def budget_value(subject: Subject) -> KnownValue | None:
@@ -252,7 +247,7 @@ def budget_value(subject: Subject) -> KnownValue | None:
 
     Without data only what the design alone tells.
     """
-    item: Budget = subject.item
+    item = subject.budget
     view = subject.view
     if view.has_data and view.estimate is not None and view.bench is not None:
         from pkadvisor.design.cost.budgets import BOUNDS

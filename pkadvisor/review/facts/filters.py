@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.transforms import FORBIDDEN
-from pkadvisor.observe.workload import QueryClass
 from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.views import served
 from pkadvisor.review.views.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.subjects import KeyPart, Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.unmet import unmet
 from pkadvisor.table.odata import Parameter
 
@@ -44,9 +43,10 @@ def quoted_twice(subject: Subject) -> tuple[str, ...]:
 
 def no_keys(subject: Subject) -> tuple[str, ...]:
     """Its constants that no key can be."""
-    query: QueryClass = subject.item
-    equal = conditions(query.filter).equal
-    texts = [o.value for n in names_keys(query) if (o := equal.get(n)) is not None and not isinstance(o, Parameter)]
+    equal = conditions(subject.query.filter).equal
+    texts = [
+        o.value for n in names_keys(subject.query) if (o := equal.get(n)) is not None and not isinstance(o, Parameter)
+    ]
     return tuple(f"'{text}'" for text in texts if isinstance(text, str) and FORBIDDEN & set(text))
 
 
@@ -71,9 +71,8 @@ def kinds_met(subject: Subject) -> tuple[str, ...]:
 
 def part_unknown(subject: Subject) -> tuple[str, ...]:
     """Properties of the part that nobody knows."""
-    place: KeyPart = subject.item
     view = subject.view
-    strange = [n for n in place.part.properties if n not in view.types and n not in SYSTEM_TYPES]
+    strange = [n for n in subject.place.part.properties if n not in view.types and n not in SYSTEM_TYPES]
     return tuple(n for n in strange if view.has_data or served.misspelt(n, view))
 
 

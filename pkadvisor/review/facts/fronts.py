@@ -21,13 +21,12 @@ from pkadvisor.review.views.key_loads import (
     partitions_most,
     rows_under,
 )
-from pkadvisor.review.views.subjects import KeyString, Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 
 
 def _parts(subject: Subject) -> tuple[Part, ...]:
-    key: KeyString = subject.item
-    return key.parts
+    return subject.key.parts
 
 
 def constant(subject: Subject) -> bool:
@@ -37,7 +36,7 @@ def constant(subject: Subject) -> bool:
 
 def counts_once(subject: Subject) -> bool:
     """Whether it is a PartitionKey that no key before it has."""
-    key: KeyString = subject.item
+    key = subject.key
     view = subject.view
     if not key.is_partition or view.scheme is None:
         return False

@@ -6,9 +6,10 @@ import math
 import re
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.observe.design_file.units import DAY_S, MONTH_S
+from pkadvisor.numbers import MONTH_S
+from pkadvisor.observe.design_file.units import DAY_S
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number, sure
 from pkadvisor.review.facts.ranges import binding_shares
@@ -21,6 +22,7 @@ from pkadvisor.review.views.key_loads import (
     follows_clock,
     inserted_mean_per_s,
     lasting_inserts_per_s,
+    partitions_most,
     rated,
     reads_all,
     values_most,
@@ -240,8 +242,19 @@ def expiry(subject: Subject) -> str | None:
         tables = _by_period(view.scheme.main.partition, view) or not _blind(view)
     if tables:
         return "tables"
-    row = variable(view.scheme.main.row)
-    return "ranges" if row and follows_clock(row[0], view) else "scan"
+    return "ranges" if _oldest_first(view.scheme.main, view) else "scan"
+
+
+def _oldest_first(main: Key, view: TableView) -> bool:
+    """Whether the RowKey begins with the age of an entity."""
+    row = variable(main.row)
+    return bool(row) and follows_clock(row[0], view)
+
+
+def partitions_by_period(subject: Subject) -> bool:
+    """Whether the PartitionKey tells of what time its entities are, so that expired ones fill whole partitions."""
+    scheme = subject.view.scheme
+    return scheme is not None and _by_period(scheme.main.partition, subject.view)
 
 
 def _by_period(parts: tuple[Part, ...], view: TableView) -> bool:
@@ -279,14 +292,19 @@ def entities_kept(subject: Subject) -> float | None:
 
 
 def sweep_s(subject: Subject) -> KnownValue | None:
-    """Time that one scan of all rows takes, page after page."""
+    """Time in which one round finds all expired rows: a scan of all rows, page after page, or a request for each
+    PartitionKey where it is known how many there are and the RowKey begins with the age."""
     view, limits = subject.view, subject.view.limits
     entities = entities_kept(subject)
     if entities is None:
         return None
     rows = entities * (view.scheme.rows_per_entity if view.scheme else 1)
     page_ms = limits.page_latency_ms + limits.page_entities * limits.scan_ms_per_entity
-    return KnownValue(rows / limits.page_entities * page_ms / 1000, Basis.ESTIMATED)
+    scan_ms = rows / limits.page_entities * page_ms
+    main = view.scheme.main if view.scheme else None
+    partitions = partitions_most(main.partition, view) if main and _oldest_first(main, view) else None
+    visit_ms = math.inf if partitions is None else partitions * limits.page_latency_ms
+    return KnownValue(min(scan_ms, visit_ms) / 1000, Basis.ESTIMATED)
 
 
 def days_held(subject: Subject) -> float | None:
@@ -364,6 +382,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("table.partition_entities_at_horizon", _NUMBER, "entities", partition_entities_at_horizon, Basis.DERIVED),
     Fact("table.retention_days", _NUMBER, "days", retention_days),
     Fact("table.expiry", _TEXT, "", expiry, Basis.DERIVED),
+    Fact("table.partitions_by_period", FactType.BOOL, "", partitions_by_period, Basis.DERIVED),
     Fact("table.entities_kept", _NUMBER, "entities", entities_kept),
     Fact("table.sweep_s", _NUMBER, "s", sweep_s),
     Fact("table.days_held", _NUMBER, "days", days_held, Basis.DERIVED),

@@ -19,10 +19,9 @@ from pkadvisor.review.facts.queries import RARE_PER_S
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import partitions_most
-from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.names import counter_of, numbered, stands_for_entity, unique
 from pkadvisor.review.views.order import row_if_sorted
-from pkadvisor.review.views.subjects import KeyString, Scope, Subject
+from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import And, Operator, Or, Parameter, comparisons, conjuncts
 
@@ -48,15 +47,13 @@ def first_kind(subject: Subject) -> bool:
 
 def same_partition(subject: Subject) -> bool | None:
     """Whether it lies beside its entity."""
-    row: IndexRow = subject.item
     scheme = subject.view.scheme
-    return None if scheme is None else scheme.same_partition(row)
+    return None if scheme is None else scheme.same_partition(subject.index_row)
 
 
 def copy(subject: Subject) -> str:
     """full or pointer."""
-    row: IndexRow = subject.item
-    return row.copy
+    return subject.index_row.copy
 
 
 def keys_possible(subject: Subject) -> float | None:
@@ -64,8 +61,7 @@ def keys_possible(subject: Subject) -> float | None:
 
     Unknown where a part has no bound.
     """
-    row: IndexRow = subject.item
-    return partitions_most((*row.key.partition, *row.key.row), subject.view)
+    return partitions_most((*subject.index_row.key.partition, *subject.index_row.key.row), subject.view)
 
 
 def changed_by(subject: Subject) -> tuple[str, ...]:
@@ -86,13 +82,12 @@ def written_again_by(subject: Subject) -> tuple[str, ...]:
 
 def _written_with(subject: Subject) -> list[QueryClass]:
     """Writes, but for rare ones, of the kinds that share the keys, which change the entity and its index row."""
-    row: IndexRow = subject.item
     return [
         query
         for view in sharing_keys(subject.view)
         for query in view.workload.classes
         if query.operation.writes and not 0 < query.rate.mean_per_s <= RARE_PER_S * (1 + 1e-9)
-        if view.scheme is not None and _number(row, view.scheme) in rows_written(query, view.scheme)
+        if view.scheme is not None and _number(subject.index_row, view.scheme) in rows_written(query, view.scheme)
     ]
 
 
@@ -105,13 +100,12 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
     missing where the key tells all by which an update or delete names one entity, or the id that is named as the
     entity's own, unless the data refute that.
     """
-    row: IndexRow = subject.item
     scheme = subject.view.scheme
     if scheme is None:
         return ()
     main = scheme.main.row if part_properties(scheme.main.row) else scheme.main.partition
     own = (*scheme.main.partition, *scheme.main.row)
-    parts = (*row.key.partition, *row.key.row)
+    parts = (*subject.index_row.key.partition, *subject.index_row.key.row)
     if any(part.assigned for part in (*own, *parts)):
         return ()
     located_by = {
@@ -145,21 +139,19 @@ def overwritten(subject: Subject) -> bool:
 
     That is told at the row.
     """
-    key: KeyString = subject.item
-    return key.row > 0 and any(
+    return subject.key.row > 0 and any(
         missing_target(s) and collisions(s) != 0
         for s in subjects_of_design(subject.design)
         if s.scope is Scope.INDEX_ROW
         and s.table is subject.table
         and subject.view.scheme is not None
-        and s.item == subject.view.scheme.index_rows[key.row - 1]
+        and s.item == subject.view.scheme.index_rows[subject.key.row - 1]
     )
 
 
 def listed_by(subject: Subject) -> tuple[str, ...]:
     """Queries that want several entities of one key of it."""
-    row: IndexRow = subject.item
-    names = set(row.key.properties)
+    names = set(subject.index_row.key.properties)
     out = []
     for query in subject.view.workload.classes:
         if query.operation is not Operation.QUERY or query.filter is None or query.top == 1:
@@ -212,8 +204,7 @@ def asks_for_one(subject: Subject) -> bool:
 
     It fixes the whole key, and asks for one, or by what is unique by its name.
     """
-    row: IndexRow = subject.item
-    properties = set(row.key.properties)
+    properties = set(subject.index_row.key.properties)
     return any(
         bool(properties)
         and query.operation is Operation.QUERY
@@ -251,7 +242,6 @@ def serves(subject: Subject) -> tuple[str, ...] | None:
 
     An index row belongs to all kinds that share the keys of a table: what any of them asks counts.
     """
-    row: IndexRow = subject.item
     views = sharing_keys(subject.view)
     classes = [(v, c) for v in views for c in v.workload.classes]
     if not any(c.operation is Operation.QUERY for _, c in classes):
@@ -260,9 +250,9 @@ def serves(subject: Subject) -> tuple[str, ...] | None:
     for view, query in classes:
         if view.scheme is None:
             continue
-        via = _number(row, view.scheme)
+        via = _number(subject.index_row, view.scheme)
         if names_keys(query):
-            aimed = _aimed_at(query, row, view.scheme)
+            aimed = _aimed_at(query, subject.index_row, view.scheme)
             unsure |= aimed is None
             helped = bool(aimed)
         else:
@@ -335,18 +325,17 @@ def chosen_for(subject: Subject) -> tuple[str, ...] | None:
 
     Unknown where a kind of the table cannot be priced.
     """
-    row: IndexRow = subject.item
     views = sharing_keys(subject.view)
     if not all(v.has_data and v.estimate is not None for v in views):
         return None
     out = []
     for view in views:
         assert view.estimate is not None and view.scheme is not None
-        via = _number(row, view.scheme)
+        via = _number(subject.index_row, view.scheme)
         out += [c.name for c in view.estimate.classes if c.plan is not None and c.plan.via == via]
         for query in view.workload.classes:
             if names_keys(query):
-                aimed = _aimed_at(query, row, view.scheme)
+                aimed = _aimed_at(query, subject.index_row, view.scheme)
                 if aimed is None:
                     return None
                 if aimed:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.transforms import Context, EdmType, Part, part_properties
 from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, rows_overwritten
+from pkadvisor.design.rows.arrivals import Instant, group_sizes, regular_among
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.instants import Instant, group_sizes, regular_among
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
@@ -75,9 +75,8 @@ def _written(key: KeyString, population: Population) -> list[tuple[Part, pl.Seri
 def _escaped(subject: Subject) -> dict[str, int] | None:
     from pkadvisor.design.cost.key_findings import FORBIDDEN_PATTERN
 
-    key: KeyString = subject.item
     population = subject.view.population
-    written = _written(key, population) if population is not None else []
+    written = _written(subject.key, population) if population is not None else []
     if not written:
         return None
     counts = {str(p): int(texts.str.contains(FORBIDDEN_PATTERN).sum() or 0) for p, texts in written}
@@ -100,7 +99,7 @@ def escaped_parts(subject: Subject) -> tuple[str, ...] | None:
 
 def _separated(subject: Subject) -> dict[str, int] | None:
     """Entities whose values hold a text that stands between the parts, by part; those of one length are told by it."""
-    key: KeyString = subject.item
+    key = subject.key
     population = subject.view.population
     written = _written(key, population) if population is not None else []
     between = [
@@ -125,8 +124,7 @@ def separator_parts(subject: Subject) -> tuple[str, ...] | None:
 def separator_before_end(subject: Subject) -> bool | None:
     """Whether a part that holds the separator has another after it."""
     counts = _separated(subject)
-    key: KeyString = subject.item
-    before_last = [str(part) for part in variable(key.parts)[:-1]]
+    before_last = [str(part) for part in variable(subject.key.parts)[:-1]]
     return None if counts is None else any(part in before_last for part in counts)
 
 
@@ -139,11 +137,10 @@ def entities_with_separator(subject: Subject) -> float | None:
 
 def _key(subject: Subject) -> tuple[Key, Population] | None:
     """The whole key of a RowKey with the rows that tell of it; None where they do not."""
-    key: KeyString = subject.item
     view, population = subject.view, subject.view.population
-    if key.is_partition or population is None or view.scheme is None:
+    if subject.key.is_partition or population is None or view.scheme is None:
         return None
-    whole = list(view.scheme.each_key())[key.row][0]
+    whole = list(view.scheme.each_key())[subject.key.row][0]
     if any(p.several for p in (*whole.partition, *whole.row)):
         return None
     return (whole, population) if all(population.has(n) for n in whole.properties) else None

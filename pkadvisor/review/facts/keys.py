@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key, isolating_lead, variable
 from pkadvisor.design.keys.transforms import FORBIDDEN, Context, EdmType, Part
-from pkadvisor.design.rows.instants import SLOT_S, Instant, resolution, taken
+from pkadvisor.design.rows.arrivals import SLOT_S, Instant, resolution, taken
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
@@ -17,7 +17,7 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most, tells_date
 from pkadvisor.review.views.names import machine, moment_of_arrival, period
-from pkadvisor.review.views.subjects import KeyString, Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 
 GROUPS_MOST = 1_000_000.0
@@ -27,19 +27,16 @@ CERTAIN = 2.0
 
 
 def is_partition(subject: Subject) -> bool:
-    key: KeyString = subject.item
-    return key.is_partition
+    return subject.key.is_partition
 
 
 def is_index_row(subject: Subject) -> bool:
-    key: KeyString = subject.item
-    return key.row > 0
+    return subject.key.row > 0
 
 
 def forbidden_characters(subject: Subject) -> tuple[str, ...]:
     """Characters in the text of the template that the service refuses in keys."""
-    key: KeyString = subject.item
-    return tuple(f"U+{ord(c):04X}" for c in sorted(set(texts_outside(key.text)) & FORBIDDEN))
+    return tuple(f"U+{ord(c):04X}" for c in sorted(set(texts_outside(subject.key.text)) & FORBIDDEN))
 
 
 def whole_key(subject: Subject) -> Key:
@@ -55,11 +52,10 @@ def whole_key(subject: Subject) -> Key:
 
 def units(subject: Subject) -> KnownValue | None:
     """With data the longest key, in UTF-16 code units; without, the least mean that declared sizes leave possible."""
-    key: KeyString = subject.item
-    longest = key_values.longest_units(key.parts, subject.view)
+    longest = key_values.longest_units(subject.key.parts, subject.view)
     if longest is not None:
         return KnownValue(longest, Basis.COUNTED)
-    return KnownValue(float(sum(_least(part, subject.view) for part in key.parts)), Basis.DECLARED)
+    return KnownValue(float(sum(_least(part, subject.view) for part in subject.key.parts)), Basis.DECLARED)
 
 
 def units_longest(subject: Subject) -> bool:

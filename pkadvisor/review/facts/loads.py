@@ -8,13 +8,12 @@ from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.facts.fronts import is_one_partition
 from pkadvisor.review.facts.queries import one_small_partition
-from pkadvisor.review.views import drawn_loads, named_loads, partition_reads
+from pkadvisor.review.views import drawn_loads, partition_reads
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.findings import often_text, rows_looked_at
 from pkadvisor.review.views.key_loads import INSERTS, at_peak, rated
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import Scope, Subject
+from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.review.views.views import TableView
-from pkadvisor.review.views.wording import often_text, rows_looked_at
 
 
 def insert_entities_per_s(subject: Subject) -> float | None:
@@ -141,7 +140,7 @@ def hottest_entity_share(subject: Subject) -> float | None:
 
     Without data at the least, where constants name one.
     """
-    loads = [load] if (load := named_loads.entity_per_s(subject.view)) is not None else []
+    loads = [load] if (load := partition_reads.entity_per_s(subject.view)) is not None else []
     if subject.view.has_data and subject.view.estimate is not None:
         from pkadvisor.design.load.breaks import ENTITY
 
@@ -151,7 +150,7 @@ def hottest_entity_share(subject: Subject) -> float | None:
 
 def named_partition_share(subject: Subject) -> float | None:
     """Requests at the peak for the one partition that filters name most by constants, in shares of its target."""
-    load = named_loads.partition_per_s(subject.view)
+    load = partition_reads.partition_per_s(subject.view)
     return None if load is None else load / subject.view.limits.partition_entities_per_s
 
 

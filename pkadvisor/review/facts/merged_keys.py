@@ -5,18 +5,18 @@ from __future__ import annotations
 from itertools import groupby
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss, merged_by_touching
+from pkadvisor.design.keys.key_collisions import Merged, merged_by_loss, merged_by_touching
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import EdmType, Part
-from pkadvisor.design.rows.instants import SLOT_S
+from pkadvisor.design.rows.arrivals import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.facts.keys import is_arrival, is_index_row, is_partition, variable_parts, whole_key
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.names import moment, period, unique, year
-from pkadvisor.review.views.subjects import KeyString, Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 
 _OWN_ENDS = (EdmType.DATETIME, EdmType.GUID, EdmType.BOOLEAN)
@@ -42,9 +42,8 @@ def touching_numbers(subject: Subject) -> bool:
 
 
 def _touching(subject: Subject) -> tuple[Part, ...] | None:
-    key: KeyString = subject.item
     unknown = False
-    for is_text, run in groupby(key.parts, lambda p: p.constant is not None):
+    for is_text, run in groupby(subject.key.parts, lambda p: p.constant is not None):
         if is_text:
             continue
         widths = [(part, _varies(part, subject.view)) for part in run]
@@ -57,8 +56,7 @@ def _touching(subject: Subject) -> tuple[Part, ...] | None:
 
 def touching_example(subject: Subject) -> str | None:
     """Values that read the same where they touch."""
-    key: KeyString = subject.item
-    merged = merged_by_touching(key.parts, subject.view.types)
+    merged = merged_by_touching(subject.key.parts, subject.view.types)
     if merged is None:
         return None
     one, other = ("' and '".join(texts) for texts in (merged[2].one, merged[2].other))
@@ -86,8 +84,7 @@ def _varies(part: Part, view: TableView) -> bool | None:
 
 def tilde_between(subject: Subject) -> bool:
     """Whether a ~ stands between values, where it also begins escapes."""
-    key: KeyString = subject.item
-    return "~" in separators(key.parts)
+    return "~" in separators(subject.key.parts)
 
 
 def merging(subject: Subject) -> str:

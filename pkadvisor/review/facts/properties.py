@@ -11,7 +11,7 @@ from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.subjects import DesignProperty, Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import SYSTEM_PROPERTIES
 from pkadvisor.table.odata import And, Comparison, Operator, Parameter
@@ -24,14 +24,12 @@ def sensitivity(view: TableView) -> dict[str, str]:
 
 def type_(subject: Subject) -> str:
     """Its Edm type."""
-    item: DesignProperty = subject.item
-    return str(item.type)
+    return str(subject.property_.type)
 
 
 def size(subject: Subject) -> float | None:
     """Its declared mean size."""
-    item: DesignProperty = subject.item
-    return None if item.size is None else float(item.size)
+    return None if subject.property_.size is None else float(subject.property_.size)
 
 
 def declared_sensitive(subject: Subject) -> str:

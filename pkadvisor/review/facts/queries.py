@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
-from pkadvisor.observe.workload import Basis, GrowthOf, QueryClass
+from pkadvisor.observe.workload import Basis, GrowthOf
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, number
 from pkadvisor.review.facts.query_requests import (
     back_month,
@@ -39,25 +39,22 @@ from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import names, order, served
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.findings import often_text
 from pkadvisor.review.views.key_loads import follows_clock, partitions_most
-from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.partition_reads import mean_scanned
-from pkadvisor.review.views.subjects import Scope, Subject
-from pkadvisor.review.views.wording import often_text
+from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.table.odata import properties
 
 
 def access(subject: Subject) -> str | None:
     """How its requests find their entities."""
-    query: QueryClass = subject.item
-    plan = subject.view.plan_of(query)
+    plan = subject.view.plan_of(subject.query)
     return None if plan is None else str(plan.access)
 
 
 def rate_per_s(subject: Subject) -> float | None:
     """Its mean rate."""
-    query: QueryClass = subject.item
-    return query.rate.mean_per_s if query.rate.mean_per_s > 0 else None
+    return subject.query.rate.mean_per_s if subject.query.rate.mean_per_s > 0 else None
 
 
 def often(subject: Subject) -> str | None:
@@ -68,8 +65,7 @@ def often(subject: Subject) -> str | None:
 
 def analytic(subject: Subject) -> bool:
     """Whether it is an export or analysis."""
-    query: QueryClass = subject.item
-    return query.analytic
+    return subject.query.analytic
 
 
 def as_sent(subject: Subject) -> bool:
@@ -84,8 +80,7 @@ def names_row_key(subject: Subject) -> bool:
 
 def top(subject: Subject) -> float | None:
     """How many entities it asks for at most."""
-    query: QueryClass = subject.item
-    return None if query.top is None else float(query.top)
+    return None if subject.query.top is None else float(subject.query.top)
 
 
 def stops_at(subject: Subject) -> float | None:
@@ -102,8 +97,7 @@ def cause(subject: Subject) -> str | None:
 
 def filtered(subject: Subject) -> bool | None:
     """Whether entities are read that its filter then drops."""
-    query: QueryClass = subject.item
-    plan = subject.view.plan_of(query)
+    plan = subject.view.plan_of(subject.query)
     return None if plan is None else _drops(plan)
 
 
@@ -161,11 +155,10 @@ def turned_where(subject: Subject) -> str | None:
 
 def small(subject: Subject) -> bool:
     """Whether the whole table is one page and little load."""
-    query: QueryClass = subject.item
     total, limits = entities_of_all(subject.view), subject.view.limits
     if total is None or total > limits.page_entities:
         return False
-    return query.rate.sustained_per_s * total <= limits.headroom_share * limits.partition_entities_per_s
+    return subject.query.rate.sustained_per_s * total <= limits.headroom_share * limits.partition_entities_per_s
 
 
 BOUNDED_PAGES = 10
@@ -241,9 +234,8 @@ def rare(subject: Subject) -> bool:
 
     At most once an hour where nobody knows how much it reads.
     """
-    query: QueryClass = subject.item
-    rate, fact = query.rate.mean_per_s, entities_read(subject)
-    read = mean_scanned(query, subject.view) if fact is None else number(fact)
+    rate, fact = subject.query.rate.mean_per_s, entities_read(subject)
+    read = mean_scanned(subject.query, subject.view) if fact is None else number(fact)
     if rate <= 0:
         return False
     if read is None:
@@ -318,8 +310,7 @@ def unqueried_blocks(subject: Subject) -> tuple[str, ...]:
 
 def names_timestamp(subject: Subject) -> bool:
     """Whether it filters on Timestamp."""
-    query: QueryClass = subject.item
-    return query.filter is not None and "Timestamp" in properties(query.filter)
+    return subject.query.filter is not None and "Timestamp" in properties(subject.query.filter)
 
 
 N, B, T, TS = FactType.NUMBER, FactType.BOOL, FactType.TEXT, FactType.TEXTS

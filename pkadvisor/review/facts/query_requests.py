@@ -9,10 +9,10 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.plan.access_plan import Access
-from pkadvisor.observe.workload import Basis, QueryClass
+from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import KnownValue, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
-from pkadvisor.review.views import periods as periods_asked
+from pkadvisor.review.views import reads
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.partition_reads import found_most, in_window, mean_scanned
 from pkadvisor.review.views.subjects import Subject
@@ -21,11 +21,10 @@ from pkadvisor.table.odata import comparison_count
 
 def fan_out(subject: Subject) -> KnownValue | None:
     """Requests side by side: buckets and choices, without periods of time."""
-    query: QueryClass = subject.item
-    plan = subject.view.plan_of(query)
+    plan = subject.view.plan_of(subject.query)
     if plan is None:
         return None
-    wanted = conditions(query.filter)
+    wanted = conditions(subject.query.filter)
     choices = math.prod(len(wanted.any_of[name]) for name in plan.choices if name in wanted.any_of)
     return KnownValue(float(plan.buckets * choices), Basis.DERIVED)
 
@@ -59,9 +58,8 @@ def requests_at_once(subject: Subject) -> KnownValue | None:
 
 def requests_per_s(subject: Subject) -> float | None:
     """All those requests a second at the peak, of a class that is no analysis."""
-    query: QueryClass = subject.item
     each = requests_at_once(subject)
-    return None if each is None or query.analytic else number(each) * query.rate.sustained_per_s
+    return None if each is None or subject.query.analytic else number(each) * subject.query.rate.sustained_per_s
 
 
 def pointer_reads(subject: Subject) -> float | None:
@@ -72,9 +70,8 @@ def pointer_reads(subject: Subject) -> float | None:
 
 def pointer_reads_per_s(subject: Subject) -> float | None:
     """Those requests a second at the peak, of a class that is no analysis."""
-    query: QueryClass = subject.item
     each = pointer_reads(subject)
-    return None if each is None or query.analytic else each * query.rate.sustained_per_s
+    return None if each is None or subject.query.analytic else each * subject.query.rate.sustained_per_s
 
 
 def periods_each(subject: Subject) -> float | None:
@@ -102,7 +99,7 @@ def fan_out_buckets(subject: Subject) -> bool | None:
 def periods(subject: Subject) -> float | None:
     """The periods that it runs over: no more of them than entities where one range over partitions finds them."""
     view, query = subject.view, subject.item
-    count = periods_asked.periods_of(view, query)
+    count = reads.periods_of(view, query)
     if count is None:
         return None
     by_range = any(p.access is Access.PARTITION_RANGE_SCAN for p in view.plans_of(query))
@@ -117,7 +114,7 @@ def periods_spread(subject: Subject) -> float | None:
 
 
 def period_requests(subject: Subject) -> float | None:
-    return periods_asked.requests_for_periods(subject.view, subject.item)
+    return reads.requests_for_periods(subject.view, subject.item)
 
 
 def of_whole_periods(subject: Subject) -> bool:
@@ -153,7 +150,7 @@ def back_month(subject: Subject) -> float | None:
 
 def comparisons(subject: Subject) -> float | None:
     """Comparisons of one request as it would have to be sent."""
-    query: QueryClass = subject.item
+    query = subject.query
     if query.filter is None:
         return 0.0
     plan = subject.view.plan_of(query)
@@ -164,13 +161,12 @@ def comparisons(subject: Subject) -> float | None:
 
 def filter_comparisons(subject: Subject) -> float:
     """Comparisons of its filter as it stands."""
-    query: QueryClass = subject.item
-    return 0.0 if query.filter is None else float(comparison_count(query.filter))
+    return 0.0 if subject.query.filter is None else float(comparison_count(subject.query.filter))
 
 
 def entities_read(subject: Subject) -> KnownValue | None:
     """Entities that the service reads for one query."""
-    query: QueryClass = subject.item
+    query = subject.query
     plan = subject.view.plan_of(query)
     cost = None if names_keys(query) else subject.view.cost_of(query)
     scans = plan is not None and plan.access is Access.TABLE_SCAN
@@ -199,13 +195,12 @@ def _one_partition(subject: Subject) -> bool:
 
 
 def entities_returned(subject: Subject) -> KnownValue | None:
-    query: QueryClass = subject.item
-    cost = None if names_keys(query) else subject.view.cost_of(query)
+    cost = None if names_keys(subject.query) else subject.view.cost_of(subject.query)
     return None if cost is None else KnownValue(cost.entities_returned, Basis.ESTIMATED)
 
 
 def entities_read_max(subject: Subject) -> KnownValue | None:
-    query: QueryClass = subject.item
+    query = subject.query
     cost = None if names_keys(query) else subject.view.cost_of(query)
     if cost is None or (cost.plan is not None and cost.plan is not subject.view.plan_of(query)):
         return None

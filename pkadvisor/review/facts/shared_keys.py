@@ -12,7 +12,7 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.names import counter_of, stands_for_entity, words
-from pkadvisor.review.views.subjects import KeyString, Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
 
@@ -61,8 +61,7 @@ def _shared(view: TableView, row: int) -> SharedKey | None:
 
 
 def _of(subject: Subject) -> SharedKey | None:
-    key: KeyString = subject.item
-    return None if key.is_partition or subject.view.scheme is None else _shared(subject.view, key.row)
+    return None if subject.key.is_partition or subject.view.scheme is None else _shared(subject.view, subject.key.row)
 
 
 def owner(subject: Subject) -> str:

@@ -8,7 +8,7 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import QUERY_NAMES, Fact, KnownValue, number, sure
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.subjects import DesignProperty, Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
@@ -144,8 +144,7 @@ def fullness(subject: Subject) -> float | None:
 
 def property_bytes(subject: Subject) -> KnownValue | None:
     """Mean characters or bytes of a value."""
-    item: DesignProperty = subject.item
-    length = lengths(subject.view).get(item.name)
+    length = lengths(subject.view).get(subject.property_.name)
     return None if length is None else KnownValue(*length)
 
 
@@ -154,14 +153,13 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
 
     Queries that list entities and neither filter nor sort by the property; analyses are none of them.
     """
-    item: DesignProperty = subject.item
     view = subject.view
     out = []
     for query in view.workload.classes:
         if query.operation is not Operation.QUERY or query.analytic or query.rate.mean_per_s <= 0 or query.top == 1:
             continue
         plan = view.plan_of(query)
-        if plan is None or plan.access not in LISTS or item.name in _named(query):
+        if plan is None or plan.access not in LISTS or subject.property_.name in _named(query):
             continue
         out.append(query.name)
     return tuple(out)

@@ -9,7 +9,7 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import entities_of, partitions_most, values_most
-from pkadvisor.review.views.subjects import KeyString, Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
 
@@ -78,7 +78,7 @@ def partition_entities(subject: Subject) -> KnownValue | None:
     """Entities of the largest partition of the main key with data; without, the mean of all that there can be."""
     view = subject.view
     if view.has_data and view.estimate is not None and view.bench is not None:
-        from pkadvisor.design.load.skew import sizes_of
+        from pkadvisor.design.load.heat import sizes_of
 
         sizes = sizes_of(view.estimate, view.bench)
         return KnownValue(sizes.largest, sizes.basis)
@@ -105,32 +105,28 @@ def partitions_closed(parts: tuple[Part, ...], view: TableView) -> bool:
 
 def key_partitions(subject: Subject) -> KnownValue | None:
     """Partitions under a PartitionKey: counted with data for that of the entities, else the most that there can be."""
-    key: KeyString = subject.item
-    if key.row == 0 and subject.view.has_data:
+    if subject.key.row == 0 and subject.view.has_data:
         return partitions(subject)
-    most = partitions_most(key.parts, subject.view)
+    most = partitions_most(subject.key.parts, subject.view)
     return None if most is None else KnownValue(most, Basis.DERIVED)
 
 
 def key_closed(subject: Subject) -> bool:
     """Whether new rows never make new partitions under this PartitionKey."""
-    key: KeyString = subject.item
-    return key.is_partition and partitions_closed(key.parts, subject.view)
+    return subject.key.is_partition and partitions_closed(subject.key.parts, subject.view)
 
 
 def key_hashed(subject: Subject) -> bool:
     """Whether a hash divides the rows, so that their partitions take about the same."""
-    key: KeyString = subject.item
-    hashes = [(p, p.hashing) for p in key.parts if p.hashing is not None]
+    hashes = [(p, p.hashing) for p in subject.key.parts if p.hashing is not None]
     return any(values_most(p, subject.view) == hashing.buckets_total for p, hashing in hashes)
 
 
 def key_of_truths(subject: Subject) -> bool:
     """Whether truth values alone make a PartitionKey."""
-    key: KeyString = subject.item
-    types, transforms = subject.view.types, variable(key.parts)
+    types, transforms = subject.view.types, variable(subject.key.parts)
     truths = [p for p in transforms if p.plain_property and types.get(p.plain_property) is EdmType.BOOLEAN]
-    return key.is_partition and bool(truths) and len(truths) == len(transforms)
+    return subject.key.is_partition and bool(truths) and len(truths) == len(transforms)
 
 
 _NUMBER, _BOOL = FactType.NUMBER, FactType.BOOL

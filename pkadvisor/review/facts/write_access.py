@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pkadvisor.observe.workload import Basis, Operation, QueryClass
+from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import queries, query_requests
 from pkadvisor.review.facts.base import Fact, KnownValue
 from pkadvisor.review.views.expressions import FactType
@@ -13,8 +13,7 @@ FINDS = (Operation.UPDATE, Operation.DELETE)
 
 def operation(subject: Subject) -> str:
     """insert, upsert, update or delete."""
-    query: QueryClass = subject.item
-    return str(query.operation)
+    return str(subject.query.operation)
 
 
 def access(subject: Subject) -> str | None:
@@ -22,8 +21,7 @@ def access(subject: Subject) -> str | None:
 
     How it finds its entities; unknown for inserts and upserts, which name them by their whole key.
     """
-    query: QueryClass = subject.item
-    return queries.access(subject) if query.operation in FINDS and query.filter is not None else None
+    return queries.access(subject) if subject.query.operation in FINDS and subject.query.filter is not None else None
 
 
 def cause(subject: Subject) -> str | None:
@@ -63,8 +61,7 @@ def duration_s(subject: Subject) -> KnownValue | None:
 
 def rare(subject: Subject) -> bool:
     """Whether it comes so seldom that it is no load."""
-    query: QueryClass = subject.item
-    return 0 < query.rate.mean_per_s <= queries.RARE_PER_S * (1 + 1e-9) or queries.rare(subject)
+    return 0 < subject.query.rate.mean_per_s <= queries.RARE_PER_S * (1 + 1e-9) or queries.rare(subject)
 
 
 N, B, T, TS = FactType.NUMBER, FactType.BOOL, FactType.TEXT, FactType.TEXTS

@@ -6,7 +6,7 @@ from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.load.counting import keeps_together
-from pkadvisor.design.plan.half_done import repair_of
+from pkadvisor.design.plan.requests import repair_of
 from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.observe.workload import Basis, QueryClass, Transaction
 from pkadvisor.review.facts.base import Fact, KnownValue, number, sure
@@ -31,26 +31,22 @@ def consistency_stated(subject: Subject) -> bool:
 
 def required(subject: Subject) -> bool:
     """Whether a design that breaks it is refused."""
-    transaction: Transaction = subject.item
-    return transaction.required
+    return subject.transaction.required
 
 
 def together(subject: Subject) -> tuple[str, ...]:
     """The writes that belong together."""
-    transaction: Transaction = subject.item
-    return transaction.together
+    return subject.transaction.together
 
 
 def group_by(subject: Subject) -> tuple[str, ...]:
     """What the entities of a set have in common."""
-    transaction: Transaction = subject.item
-    return transaction.group_by
+    return subject.transaction.group_by
 
 
 def pair(subject: Subject) -> str | None:
     """The property of whose values two belong together."""
-    transaction: Transaction = subject.item
-    return None if transaction.pair is None else transaction.pair.property
+    return None if subject.transaction.pair is None else subject.transaction.pair.property
 
 
 def pairs_in_one(subject: Subject) -> KnownValue | None:
@@ -58,15 +54,14 @@ def pairs_in_one(subject: Subject) -> KnownValue | None:
 
     Unknown without keys, and without data for a key that reads more than constants.
     """
-    transaction: Transaction = subject.item
     scheme = subject.view.scheme
-    if transaction.pair is None or scheme is None:
+    if subject.transaction.pair is None or scheme is None:
         return None
     if not part_properties(scheme.main.partition):
         return KnownValue(1.0, Basis.DERIVED)
     guaranteed = _guaranteed(subject)
     if guaranteed is None:  # two values of a property that leads the key are two PartitionKeys
-        apart = any(p.injective and p.properties == (transaction.pair.property,) for p in scheme.main.partition)
+        apart = any(p.injective and p.properties == (subject.transaction.pair.property,) for p in scheme.main.partition)
         return KnownValue(0.0, Basis.DERIVED) if apart else None
     return KnownValue(guaranteed.share, guaranteed.basis)
 
@@ -91,7 +86,7 @@ def open_properties(subject: Subject) -> tuple[str, ...] | None:
 
     Unknown without keys, for pairs, and for groups of a log, which were accepted.
     """
-    transaction: Transaction = subject.item
+    transaction = subject.transaction
     if transaction.logged_entities is not None or transaction.pair is not None:
         return None
     out: list[str] = []
@@ -143,7 +138,7 @@ def written_twice(subject: Subject) -> bool | None:
 
     What it has in common is the entity's whole key.
     """
-    transaction: Transaction = subject.item
+    transaction = subject.transaction
     scheme = subject.view.scheme
     if scheme is None:
         return None
@@ -162,17 +157,15 @@ def batch_entities(subject: Subject) -> KnownValue | None:
 
     As declared, or with data those of the largest set that the write belongs to.
     """
-    query: QueryClass = subject.item
-    if query.entities_per_request > 1:
-        return KnownValue(query.entities_per_request, Basis.DECLARED)
+    if subject.query.entities_per_request > 1:
+        return KnownValue(subject.query.entities_per_request, Basis.DECLARED)
     largest = max((n for t in _sets_of(subject) if (n := _largest_set(t, subject.view)) is not None), default=None)
     return None if largest is None else KnownValue(float(largest), Basis.COUNTED)
 
 
 def batch_declared(subject: Subject) -> bool:
     """Whether the design says how many a request has."""
-    query: QueryClass = subject.item
-    return query.entities_per_request > 1
+    return subject.query.entities_per_request > 1
 
 
 def batch_set(subject: Subject) -> str | None:
@@ -243,8 +236,7 @@ def write_entity_bytes(subject: Subject) -> KnownValue | None:
 
 def _sets_of(subject: Subject) -> list[Transaction]:
     """Transactions told at this write: those of which it is the first."""
-    query: QueryClass = subject.item
-    return [t for t in subject.view.workload.transactions if t.together[0] == query.name and t.entities is None]
+    return [t for t in subject.view.workload.transactions if t.together[0] == subject.query.name and t.entities is None]
 
 
 def _largest_set(transaction: Transaction, view: TableView) -> int | None:
@@ -278,8 +270,7 @@ def _full_beside(view: TableView) -> int:
 
 def read_modify_write(subject: Subject) -> bool:
     """Whether it reads, changes and writes."""
-    query: QueryClass = subject.item
-    return query.read_modify_write
+    return subject.query.read_modify_write
 
 
 def hottest_entity_per_s(subject: Subject) -> KnownValue | None:
@@ -288,7 +279,7 @@ def hottest_entity_per_s(subject: Subject) -> KnownValue | None:
     Without data it is known where the key or the filter names one entity, or, as the least that it can be, where
     the number of entities is declared, or a draw that prefers one.
     """
-    query: QueryClass = subject.item
+    query = subject.query
     view = subject.view
     if not query.read_modify_write or query.rate.mean_per_s <= 0:
         return None

@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from pkadvisor.errors import InputError
-from pkadvisor.review.gate.changes import grew
-from pkadvisor.review.gate.reviewed import DesignReview
+from pkadvisor.review.gate.changes import DesignReview, grew
 from pkadvisor.review.gate.suppressions import decided
 from pkadvisor.review.rules.builtin import NEVER_SUPPRESSED, STALE, builtin_finding
 from pkadvisor.review.rules.evaluate import Evaluation

@@ -42,8 +42,10 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.errors import AdvisorError
 from pkadvisor.review.facts.changes import index_rows, key_change
 from pkadvisor.review.gate.gate import told
+from pkadvisor.review.rules.evaluate import Evaluation
 from pkadvisor.review.views.findings import Finding, Status
 from pkadvisor.review.views.key_loads import entities_of
 from pkadvisor.review.views.reads import QueryRead, direction, queries_of, read_before, read_of, read_under
@@ -399,3 +401,18 @@ def counts(findings: Iterable[Finding], fixed: Sequence[Finding]) -> dict[str, i
     return {str(s): sum(f is s for f in statuses) for s in (Status.NEW, Status.WORSE, Status.UNCHANGED)} | {
         "fixed": len(fixed)
     }
+
+
+# -- What a review makes of one design file.
+
+
+@dataclass(frozen=True, slots=True)
+class DesignReview:
+    """One design with what was found, or the error for which it could not be read."""
+
+    name: str
+    view: DesignView | None
+    evaluations: tuple[Evaluation, ...]
+    error: AdvisorError | None = None
+    comparison: DesignComparison | None = None
+    """What changed since the design that it is compared with."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.errors import UsageError, caret
+from pkadvisor.errors import UsageError, caret, did_you_mean
 from pkadvisor.numbers import FACTOR_MOST
 from pkadvisor.observe.design_file.declaration import IndexRowDeclaration
 from pkadvisor.observe.design_file.declaration_yaml import PlacedText
@@ -19,11 +19,9 @@ from pkadvisor.review.facts import FactBook
 from pkadvisor.review.facts.base import QUERY_NAMES
 from pkadvisor.review.rules.rule import Need, Rule, RuleLevel, placeholders
 from pkadvisor.review.views.expressions import Expression, ExpressionError, Value
-from pkadvisor.review.views.findings import Finding, Severity, ShownFact
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import Scope, Subject, hole_of
+from pkadvisor.review.views.findings import Finding, Severity, ShownFact, agreed
+from pkadvisor.review.views.subjects import Scope, Subject, hole_of, subjects_of_design
 from pkadvisor.review.views.views import DesignView, TableView
-from pkadvisor.review.views.wording import agreed
 from pkadvisor.values import dataclass
 
 IN_THE_SAMPLE = " (unique among {})"
@@ -98,7 +96,7 @@ def _rests_on_sample(table: TableView, scheme: KeyScheme) -> bool:
 
 def _shared_over_all_rows(table: TableView, scheme: KeyScheme) -> int | None:
     """Entities whose proposed key another one has, over every row of the data; None where only a sample can be read."""
-    from pkadvisor.design.choice.verify import collisions, readable
+    from pkadvisor.design.choice.judge import collisions, readable
 
     data, dataset = table.section.data, table.dataset
     if data is None or not readable(data, dataset) or dataset is None:
@@ -282,3 +280,42 @@ def filled(text: str, values: dict[str, str]) -> str:
 
     complete = re.sub(r"\[([^\[\]]*)\]", piece, " ".join(text.split()))
     return agreed(re.sub(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}", hole, complete))
+
+
+# -- Which rules are asked, and how severe a project takes what they find.
+
+
+def words_of(given: Sequence[str]) -> tuple[str, ...]:
+    """Rules as they are named on a command line: one by one, or with commas between them."""
+    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
+
+
+def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
+    """The rules that a selection keeps: ids, names or beginnings of ids. UsageError for one that no rule has."""
+    for option, words in (("--select", select), ("--ignore", ignore)):
+        for word in words:
+            if not any(_named(rule, word) for rule in rules):
+                known = [w for rule in rules for w in (rule.id, rule.name)]
+                fix = did_you_mean(word, known) or "'advisor rules list' names them"
+                raise UsageError(f"there is no rule '{word}'", where=option, fix=fix)
+    selected = [rule for rule in rules if not select or any(_named(rule, word) for word in select)]
+    return tuple(rule for rule in selected if not any(_named(rule, word) for word in ignore))
+
+
+def regraded(rules: Sequence[Rule], severity: Sequence[tuple[str, Severity]]) -> tuple[Rule, ...]:
+    """The rules with the severities that a project gives them: every level of such a rule has that one."""
+    given = {rule.id: wanted for word, wanted in severity for rule in rules if _is(rule, word)}
+    return tuple(
+        replace(rule, levels=tuple(replace(level, severity=given[rule.id]) for level in rule.levels))
+        if rule.id in given
+        else rule
+        for rule in rules
+    )
+
+
+def _is(rule: Rule, word: str) -> bool:
+    return word in (rule.name, *rule.aliases) or rule.id == word.upper()
+
+
+def _named(rule: Rule, word: str) -> bool:
+    return word in (rule.name, *rule.aliases) or rule.id.startswith(word.upper())

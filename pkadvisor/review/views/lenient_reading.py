@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.transforms import FORBIDDEN
 from pkadvisor.observe.workload import Workload
 from pkadvisor.review.views.holes import HOLES
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Or, Parameter
+
+if TYPE_CHECKING:
+    pass
 
 
 def as_shown(tree: Filter, types: Mapping[str, EdmType]) -> Filter:

@@ -124,7 +124,7 @@ _NOW = _known(
     "booked bookedat logged loggedat eventtime eventts received receivedat occurred occurredat arrived "
     "arrivedat recorded recordedat reported reportedat registeredat registered now utcnow"
 )
-
+_OF_CHANGES = _known("updated modified changed edited touched refreshed synced archived deleted expired closed")
 
 _PIECES = _known("line lines item items detail details position positions part parts step steps entry entries row rows")
 """Last words of tables that hold what one thing is made of."""
@@ -302,5 +302,9 @@ def unique(name: str) -> bool:
 
 
 def moment_of_arrival(name: str) -> bool:
-    """Whether a time so named is that at which an entity comes."""
-    return _ends(words(name), _NOW) == () or "".join(words(name)) in _NOW
+    """Whether a time so named is that at which an entity comes: by its whole name, or as ``redeemedAt`` says what
+    happened then, but for a change of an entity that there was before."""
+    told = words(name)
+    if _ends(told, _NOW) == () or "".join(told) in _NOW:
+        return True
+    return len(told) == 2 and told[0].endswith("ed") and told[1] in ("at", "on") and told[0] not in _OF_CHANGES

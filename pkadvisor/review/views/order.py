@@ -12,7 +12,7 @@ from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, names_keys, over_properties
 from pkadvisor.review.views.key_loads import digits_of_values, values_least
-from pkadvisor.review.views.once import once
+from pkadvisor.review.views.reads import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
 

@@ -12,8 +12,7 @@ from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, SYSTEM_TYPES, names_keys
-from pkadvisor.review.views.once import once
-from pkadvisor.review.views.periods import asked_apart, periods_of
+from pkadvisor.review.views.reads import asked_apart, once, periods_of
 from pkadvisor.review.views.subjects import KeyPart
 from pkadvisor.review.views.unmet import unmet
 from pkadvisor.review.views.views import TableView

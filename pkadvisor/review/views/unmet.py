@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from string import ascii_uppercase
 
 from pkadvisor.design.keys.key_collisions import KeyedRows, usual_values
 from pkadvisor.design.keys.scheme import Key
@@ -18,18 +19,10 @@ from pkadvisor.design.keys.transforms.languages import ANY, Language, Run, exact
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.key_loads import kinds_of
-from pkadvisor.review.views.once import once
+from pkadvisor.review.views.reads import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import (
-    Comparison,
-    Filter,
-    Operator,
-    Or,
-    Parameter,
-    conjuncts,
-    format_filter,
-)
+from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, conjuncts, format_filter
 from pkadvisor.values import dataclass
 
 BRANCHES_MAX = 64
@@ -123,7 +116,8 @@ def _equals(
     """Whether some key can be the text that an ``eq`` names; a parameter stands for the value of the same entity."""
     operand = comparison.operand
     if not isinstance(operand, Parameter):
-        return not isinstance(operand.value, str) or may_meet(languages, (exactly(operand.value),))
+        text = operand.value
+        return not isinstance(text, str) or (may_meet(languages, (exactly(text),)) and not _in_capitals(text, parts))
     if operand.type not in (None, EdmType.STRING):
         return True
     places = [n for n, part in enumerate(parts) if operand.name in part.properties]
@@ -138,6 +132,14 @@ def _equals(
         rows = KeyedRows(Key((Field(operand.name),), ()), types, {operand.name: value} if value != ANY else {})
         (value,) = rows.languages((Field(operand.name),))
     return may_meet(languages, (exactly(operand.prefix), value, exactly(operand.suffix)))
+
+
+def _in_capitals(text: str, parts: tuple[Part, ...]) -> bool:
+    """Whether a text has capital letters that no key has: values stand in lower case in it, and its constant text has
+    none such. An escape (``~002F``) is written in capitals."""
+    constants = "".join(part.constant or "" for part in parts)
+    lowered = all(part.folds_case for part in parts if part.constant is None)
+    return lowered and "~" not in text and any(c in ascii_uppercase and c not in constants for c in text)
 
 
 # --- ranges -----------------------------------------------------------------------------------------------------------

@@ -21,8 +21,7 @@ from pkadvisor.design.plan.plan import FINE_PERIODS, bounded, plan
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Workload
-from pkadvisor.review.views.as_sent import AS_SENT, names_keys, over_properties, plan_as_sent
-from pkadvisor.review.views.beginnings import beginnings_known
+from pkadvisor.review.views.as_sent import AS_SENT, beginnings_known, names_keys, over_properties, plan_as_sent
 from pkadvisor.review.views.lenient_reading import as_shown, shown, without, without_forbidden, without_keys
 from pkadvisor.review.views.stressed import Stressed, keys_of
 from pkadvisor.table.edm import KEYS, EdmType

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pkadvisor.engine.capacity.capacity import Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.inputs import AnalyzeRequest
+from pkadvisor.numbers import MONTH_S
 from pkadvisor.observe.design_file.units import UnitError, parse_duration, parse_latency_ms, parse_share
 from pkadvisor.observe.profile.profile_file import is_document
 from pkadvisor.rest.target import Target
@@ -21,7 +22,6 @@ DURATION_MOST_S = 86_400.0
 REQUESTS_MOST = 200_000_000
 """Requests of one run, at most: beyond it a run takes longer than anybody waits."""
 CLIENTS_MOST = 100_000
-MONTH_S = 30.4375 * 86_400
 SERVERS = 8
 """Partition servers of the stamp that share the table: assumed."""
 

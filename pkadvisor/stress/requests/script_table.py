@@ -2,9 +2,9 @@
 
     programs ──run on──► plain table ──► steps with keys ──► key space ──► steps with ranks ──► Scripts
 
-Steps are what ``engine/partition/judged.py`` would judge of the same operations on the rows as they are before the
-run: rows that a load inserts or removes on its way change no script. Keys that no other request ever has (ticks in the
-PartitionKey) are found by running an insert for two requests; their steps stand at the rank where they would fall.
+Steps are what ``engine/partition/hosted_range.py`` would judge of the same operations on the rows as they are before
+the run: rows that a load inserts or removes on its way change no script. Keys that no other request ever has (ticks in
+the PartitionKey) are found by running an insert for two requests; their steps stand at the rank where they would fall.
 """
 
 from __future__ import annotations

@@ -18,34 +18,23 @@ from pkadvisor.files import ordinary
 from pkadvisor.limits import Limits, load_limits
 from pkadvisor.observe.design_file.declaration_yaml import decoded
 from pkadvisor.progress import Progress
-from pkadvisor.review.gate.annotate import annotated
+from pkadvisor.review.gate import suppressions
 from pkadvisor.review.gate.baseline import FILE as BASELINE_FILE
 from pkadvisor.review.gate.baseline import FILE_BYTES_MAX as BASELINE_BYTES_MAX
 from pkadvisor.review.gate.baseline import Baseline, applied, dump_baseline, pruned, read_baseline, written
-from pkadvisor.review.gate.changes import compared, with_statuses
+from pkadvisor.review.gate.changes import DesignReview, compared, with_statuses
+from pkadvisor.review.gate.fixes import annotated
 from pkadvisor.review.gate.gate import Gate
-from pkadvisor.review.gate.reviewed import DesignReview
-from pkadvisor.review.gate.suppressions import (
-    ConfiguredSuppression,
-    check_configured,
-    configured_findings,
-    configured_nowhere,
-    decided,
-    is_day,
-    matches_design,
-    suppressed,
-)
 from pkadvisor.review.rules.builtin import (
     MISMATCH,
     NEVER_SUPPRESSED,
     evaluate_builtin,
+    evaluate_constraints,
     keys_by_table,
     unmatched_tables,
 )
-from pkadvisor.review.rules.constraints import evaluate_constraints
-from pkadvisor.review.rules.evaluate import Evaluation, evaluate
+from pkadvisor.review.rules.evaluate import Evaluation, chosen, evaluate, regraded
 from pkadvisor.review.rules.rule import Rule, load_rules
-from pkadvisor.review.rules.selection import chosen, regraded
 from pkadvisor.review.views.findings import Finding, Status
 from pkadvisor.review.views.stressed import Stressed
 from pkadvisor.review.views.views import DesignView
@@ -146,12 +135,12 @@ def _check(request: ReviewRequest, known: Sequence[Rule]) -> None:
     if request.new_only and not (request.against or request.against_ref or request.baseline):
         fix = "give --against-ref REF, --against FILE or --baseline FILE"
         raise UsageError("there is nothing to compare findings with", where="--new-only", fix=fix)
-    if request.today and not is_day(request.today):
+    if request.today and not suppressions.is_day(request.today):
         raise UsageError(f"'{request.today[:40]}' is not a date", where="--today", fix="write YYYY-MM-DD")
     if (request.write_baseline or request.prune_baseline) and not request.baseline:
         option = "--write-baseline" if request.write_baseline else "--prune-baseline"
         raise UsageError("no baseline is named", where=option, fix=f"add --baseline {BASELINE_FILE}")
-    check_configured(request.suppress, known)
+    suppressions.check_configured(request.suppress, known)
 
 
 def _reviewed(
@@ -229,7 +218,9 @@ def _examined(
     searching = proposing and request.proposing
     evaluations = (*evaluate(rules, view, compared=compared, proposing=searching), *evaluate_builtin(rules, view))
     evaluations = (*evaluations, *evaluate_constraints(rules, view, evaluations))
-    return suppressed(view, evaluations, known=known, chosen=rules, configured=request.suppress, today=request.today)
+    return suppressions.suppressed(
+        view, evaluations, known=known, chosen=rules, configured=request.suppress, today=request.today
+    )
 
 
 def _with_unmatched(
@@ -252,14 +243,14 @@ def _with_configured(
     readable = {r.name: r.view for r in reviews if r.view is not None}
     findings = [f for r in reviews for e in r.evaluations for f in e.findings]
     for entry in request.suppress:
-        about = [r for r in reviews if r.name in readable and matches_design(entry, r.name)]
+        about = [r for r in reviews if r.name in readable and suppressions.matches_design(entry, r.name)]
         if reviews[0].view is not None and not _there(entry, request):
-            made = configured_nowhere(reviews[0].view, entry, rules, known)
+            made = suppressions.configured_nowhere(reviews[0].view, entry, rules, known)
             reviews[0] = replace(reviews[0], evaluations=_joined(reviews[0], made, Status.UNCHANGED))
         if not about or len(readable) != len(reviews):
             continue
-        judged = frozenset.intersection(*(decided(r.evaluations, readable[r.name]) for r in about))
-        made = configured_findings(
+        judged = frozenset.intersection(*(suppressions.decided(r.evaluations, readable[r.name]) for r in about))
+        made = suppressions.configured_findings(
             readable[about[0].name], entry, findings, chosen=rules, known=known, judged=judged, today=request.today
         )
         at = next(i for i, r in enumerate(reviews) if r.name == about[0].name)
@@ -267,12 +258,12 @@ def _with_configured(
     return reviews
 
 
-def _there(entry: ConfiguredSuppression, request: ReviewRequest) -> bool:
+def _there(entry: suppressions.ConfiguredSuppression, request: ReviewRequest) -> bool:
     """Whether a suppression of the configuration is for any file: one of the run, of the project, or of the disk."""
     import glob
 
     designs = (Path(path).as_posix() for path in (*request.designs, *request.siblings))
-    named = not entry.path or any(matches_design(entry, name) for name in designs)
+    named = not entry.path or any(suppressions.matches_design(entry, name) for name in designs)
     return named or bool(glob.glob(entry.path, recursive=True))  # noqa: PTH207
 
 
@@ -318,23 +309,6 @@ def ignores(document: ReviewDocument, reason: str) -> list[tuple[str, bytes, int
             text = Path(path).read_bytes().decode()
             out.append((path, annotated(path, text, wanted, reason).encode(), sum(map(len, map(set, wanted.values())))))
     return out
-
-
-def review_text(
-    text: str,
-    rules: Sequence[Rule],
-    limits: Limits,
-    *,
-    name: str,
-    data: Sequence[str] = (),
-    before: str = "",
-    budgets: tuple[Budget, ...] = (),
-) -> DesignReview:
-    """One design given as text under the name of a file, against ``before`` where that is given."""
-    view = open_design(name, text, limits, data=data, budgets=budgets)
-    if before:
-        view.compare_with(open_design(name, before, limits, data=data))
-    return DesignReview(name, view, evaluate(rules, view, compared=bool(before)))
 
 
 def fix_text(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pkadvisor.review.gate.suppressions import ConfiguredSuppression
 from pkadvisor.review.views.findings import Severity
 from pkadvisor.toml_file import TomlFile
 from pkadvisor.values import dataclass
+
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.main import main
-from pkadvisor.design.keys.hidden_values import shown_by
 from pkadvisor.design.keys.scheme import parse_key
+from pkadvisor.design.keys.template import shown_by
 
 
 def analyzed(folder: Path, capsys: pytest.CaptureFixture[str], sensitive: str | None) -> tuple[int, dict[str, Any]]:

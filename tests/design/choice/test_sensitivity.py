@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice.certainty.flips import again
-from pkadvisor.design.choice.certainty.sensitivity import HORIZON, sensitivity
+from pkadvisor.design.choice.certainty.flips import HORIZON, again, sensitivity
 from pkadvisor.design.choice.goals import ranked
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key

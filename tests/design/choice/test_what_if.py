@@ -23,8 +23,8 @@ from pkadvisor.design.cost.forecast import FACTOR, MONTHS, forecast_of, unit_of
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.breaks import earliest
 from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.heat import lorenz, skew_of
 from pkadvisor.design.load.money import EXPIRY, READS, SCANS, SPLIT, STORAGE, WRITES, class_prices, split
-from pkadvisor.design.load.skew import lorenz, skew_of
 from pkadvisor.observe.workload import Growth, GrowthOf, Operation
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query

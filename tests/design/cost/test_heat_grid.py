@@ -11,9 +11,9 @@ from pkadvisor.design.cost.cost import estimate, put_down
 from pkadvisor.design.cost.heat_grid import ROWS_MAX, HeatGrid, grid_of
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.heat import skew_of
 from pkadvisor.design.load.heat_clock import COLUMNS_MAX, HeatClock, clock_of
 from pkadvisor.design.load.heat_pattern import APPEND, EVEN, FRONTS, HOT_KEY, pattern_of
-from pkadvisor.design.load.skew import skew_of
 from pkadvisor.design.rows.insert_lives import lives_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of

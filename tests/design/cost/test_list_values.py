@@ -14,8 +14,8 @@ from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.counting import property_bytes
 from pkadvisor.design.load.estimates import Bench, CostEstimate
-from pkadvisor.design.load.row_sizes import property_bytes
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.table import accounting

@@ -15,7 +15,7 @@ from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Read
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.plan import plan
-from pkadvisor.design.plan.walk_back import walk_back
+from pkadvisor.design.plan.stop_early import walk_back
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType

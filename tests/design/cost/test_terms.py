@@ -14,7 +14,7 @@ from pkadvisor.design.load.counting import set_fixes
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Term
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.population import Population
-from pkadvisor.documents import notes
+from pkadvisor.documents import part
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, Pair, QueryClass, Rate, Transaction
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
@@ -191,7 +191,7 @@ def test_an_update_by_its_key_loads_its_partition_once() -> None:
 
 @pytest.mark.parametrize(
     ("partition", "row", "says"),
-    [("{tenant}", "{id}", ""), ("{tenant}", "{day}_{id}", class_cost.CHANGES_KEY), ("{day}", "{id}", notes.MOVES)],
+    [("{tenant}", "{id}", ""), ("{tenant}", "{day}_{id}", class_cost.CHANGES_KEY), ("{day}", "{id}", part.MOVES)],
 )
 def test_an_update_of_the_key_says_whether_a_transaction_holds_it(partition: str, row: str, says: str) -> None:
     change = query("set", "tenant eq '{tenant}' and id eq {id}", operation=Operation.UPDATE, sets=["day"])

@@ -14,9 +14,8 @@ import pytest
 
 from pkadvisor.cli.main import main
 from pkadvisor.design.cost.cost import estimate
-from pkadvisor.design.evidence.given import Evidence, Ground
+from pkadvisor.design.evidence.given import Evidence, Ground, weakest
 from pkadvisor.design.evidence.grounds import GROUNDS, coverage
-from pkadvisor.design.evidence.verdict import weakest
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType

@@ -11,7 +11,7 @@ import pytest
 
 from pkadvisor.cli.main import main
 from pkadvisor.design.evidence.logged_values import FOUND
-from pkadvisor.design.rows.logged.newer import sampled_share, without_inserted
+from pkadvisor.design.rows.logged.known_entities import sampled_share, without_inserted
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
 

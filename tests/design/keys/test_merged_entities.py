@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.design.keys.merged_entities import merged_by_loss, merged_by_touching
+from pkadvisor.design.keys.key_collisions import merged_by_loss, merged_by_touching
 from pkadvisor.design.keys.scheme import encode, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.table.edm import EdmType

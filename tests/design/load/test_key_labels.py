@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from pkadvisor.design.keys.template import parse_template
-from pkadvisor.design.load.key_labels import band_label, label_text
+from pkadvisor.design.load.keyfacts import band_label, label_text
 from pkadvisor.table.edm import EdmType
 from tests.design.support import EPOCH, population_of
 

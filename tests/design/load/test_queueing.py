@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pkadvisor.design.load.lognormal import (
+from pkadvisor.design.load.latency import (
     LogNormal,
     at_each,
     expected_maximum,

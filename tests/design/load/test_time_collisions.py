@@ -15,7 +15,7 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.identifiers import in_use, time_collisions
-from pkadvisor.design.rows.instants import resolution
+from pkadvisor.design.rows.arrivals import resolution
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query

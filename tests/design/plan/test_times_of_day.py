@@ -12,8 +12,8 @@ from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.plan import plan
+from pkadvisor.design.rows.arrivals import instant_of
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.instants import instant_of
 from pkadvisor.table.edm import EdmType
 from tests.design.support import population_of, query
 

@@ -13,8 +13,8 @@ from pkadvisor.design.keys.transforms import Pad
 from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.rows.counters import counter_rises
 from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.fronts import keep_logged_inserts
 from pkadvisor.design.rows.logged.inserts import logged_rows
-from pkadvisor.design.rows.passing import keep_logged_inserts
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Growth, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType

@@ -16,7 +16,7 @@ from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.draws import draw_weights
 from pkadvisor.design.rows.logged.inserts import with_unknown_properties
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.sets.group_sets import group_sizes
+from pkadvisor.design.rows.sets.pairs import group_sizes
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 from tests.design.support import frame_of, population_of, query

@@ -12,9 +12,8 @@ import pytest
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.rows.draws import draw_weights
-from pkadvisor.design.rows.exact import GroupCounts, count_groups
-from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.sets.group_sets import group_sizes
+from pkadvisor.design.rows.population import GroupCounts, Population, count_groups
+from pkadvisor.design.rows.sets.pairs import group_sizes
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.observe.workload import Draw, DrawBy, Transaction
 from pkadvisor.table.edm import EdmType

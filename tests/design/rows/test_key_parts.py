@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.design.draft.key_data import NO_ROW_FITS
-from pkadvisor.design.keys.key_columns import with_key_parts
-from pkadvisor.design.keys.keyreader import decode_key, decode_periods
+from pkadvisor.design.keys.keyreader import decode_key, decode_periods, with_key_parts
 from pkadvisor.design.keys.scheme import key_expression, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.errors import UsageError

@@ -16,7 +16,7 @@ from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
-from pkadvisor.design.rows.logged.one_beginning import beginnings_asked, beginnings_named
+from pkadvisor.design.rows.logged.one_period import beginnings_asked, beginnings_named
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter, TypedValue
 from tests.design.support import bench_of, population_of, query

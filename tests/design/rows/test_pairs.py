@@ -11,10 +11,9 @@ import pytest
 
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.counting import keeps_together
-from pkadvisor.design.plan.half_done import repair_of
+from pkadvisor.design.plan.requests import repair_of
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.sets.logged_pairs import logged_transactions
-from pkadvisor.design.rows.sets.pairs import guarantee, in_common, pairs_of_rows
+from pkadvisor.design.rows.sets.pairs import guarantee, in_common, logged_transactions, pairs_of_rows
 from pkadvisor.limits import load_limits
 from pkadvisor.observe.logs.frame import Op
 from pkadvisor.observe.logs.traffic import Groups

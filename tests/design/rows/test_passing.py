@@ -11,8 +11,7 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.demand import demands
-from pkadvisor.design.rows.fronts import write_fronts
-from pkadvisor.design.rows.passing import keep_logged_inserts, moved_on
+from pkadvisor.design.rows.fronts import keep_logged_inserts, moved_on, write_fronts
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, Workload
 from pkadvisor.table.edm import EdmType

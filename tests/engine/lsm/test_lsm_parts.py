@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pkadvisor.engine.lsm import checkpoint as blocks
 from pkadvisor.engine.lsm import memory_table
-from pkadvisor.engine.lsm import page as blocks
 from pkadvisor.engine.lsm.bloom import SCHEME, Filter, digest
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.lsm.checkpoint import ROOT_DECODER, Checkpoint
-from pkadvisor.engine.lsm.combine import CombineTask, choose, tier
+from pkadvisor.engine.lsm.checkpoint_writer import CombineTask, choose, tier
 from pkadvisor.engine.lsm.memory_table import MemoryTable
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions

@@ -39,7 +39,7 @@ def grown(seed: int, cache: PageCache | None = None) -> tuple[MemoryStreams, Tre
             checkpointed(tree)
         elif sequence == 50:
             tree.freeze()
-    assert len(tree.checkpoints) == 4 and tree.frozen_bytes and tree.memory_bytes
+    assert len(tree.checkpoints) == 4 and len(tree.memory_tables) > 1 and tree.memory_bytes
     return streams, tree, truth
 
 

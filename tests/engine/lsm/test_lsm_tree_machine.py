@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pkadvisor.engine.lsm.cache import PageCache
-from pkadvisor.engine.lsm.combine import CombineTask
+from pkadvisor.engine.lsm.checkpoint_writer import CombineTask
 from pkadvisor.engine.lsm.tree import Tree, TreeCursor
 from pkadvisor.engine.options import EngineOptions
 from tests.engine.fakes import MemoryStreams
@@ -96,9 +96,9 @@ class TreeMachine(RuleBasedStateMachine):
 
     @rule()
     def freeze(self) -> None:
-        before = self.tree.frozen_bytes
+        before = len(self.tree.memory_tables)
         self.tree.freeze()
-        if self.tree.frozen_bytes > before:
+        if len(self.tree.memory_tables) > before:
             self.frozen.append(len(self.log) - sum(self.frozen))
 
     @rule(meanwhile=st.none() | CHANGES)

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.range_errors import RangeMissing
+from pkadvisor.engine.partition.metadata import RangeMissing
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.rows import Change, Cursor, Row
-from pkadvisor.engine.stream.access import Location, MultiModify
-from pkadvisor.engine.stream.errors import NotThere
+from pkadvisor.engine.stream.access import Location, MultiModify, NotThere
 from pkadvisor.engine.tables.row_keys import row_key
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Future

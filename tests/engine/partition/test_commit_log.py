@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.engine.partition.commit_log import OWNER, WRITE, CommitLog, Replay, blocks_of, encode_record, replay
-from pkadvisor.engine.partition.range_errors import RangeReadOnly, WriteUncertain
+from pkadvisor.engine.partition.metadata import RangeReadOnly, WriteUncertain
 from pkadvisor.engine.rows import Change
 from pkadvisor.engine.stream.access import Location
 from pkadvisor.engine.worlds.machine import Machine

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
-from pkadvisor.engine.partition.range_errors import RangeError
+from pkadvisor.engine.partition.metadata import RangeError
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError

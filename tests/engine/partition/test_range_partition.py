@@ -7,18 +7,20 @@ from dataclasses import replace
 import pytest
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.metadata import FORMAT, decode_root, encode_root
-from pkadvisor.engine.partition.range_errors import (
+from pkadvisor.engine.partition.metadata import (
+    FORMAT,
     KeyOutside,
     RangeMissing,
     RangeReadOnly,
     RangeStopped,
     WriteUncertain,
+    decode_root,
+    encode_root,
 )
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.range_rows import READ_ONLY, STOPPED
 from pkadvisor.engine.rows import Row
-from pkadvisor.engine.stream.errors import Fenced, LimitReached
+from pkadvisor.engine.stream.access import Fenced, LimitReached
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, FormatError
 from tests.engine.fakes import MemoryStreams

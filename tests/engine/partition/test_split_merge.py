@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pkadvisor.engine.partition.commit_log import WRITE, blocks_of, encode_record
-from pkadvisor.engine.partition.metadata import RangeRoot, latest_roots
-from pkadvisor.engine.partition.range_errors import RangeMissing, RangeStopped
+from pkadvisor.engine.partition.metadata import RangeMissing, RangeRoot, RangeStopped, latest_roots
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.range_rows import SERVING
 from pkadvisor.engine.partition.split_merge import merge, split
-from pkadvisor.engine.stream.errors import LimitReached
+from pkadvisor.engine.stream.access import LimitReached
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.worlds.world import Unreachable
 from tests.engine.partition.harness import NODE, Land, key, rows_of

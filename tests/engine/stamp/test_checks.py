@@ -12,7 +12,7 @@ from pkadvisor.engine.partition.leadership import LeaderTerm
 from pkadvisor.engine.partition.partition_map import Pending
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.stamp import Stamp
-from pkadvisor.engine.stream.errors import NotThere
+from pkadvisor.engine.stream.access import NotThere
 from tests.engine.stamp.stamps import SMALL, built, put
 from tests.engine.worlds import simulated
 

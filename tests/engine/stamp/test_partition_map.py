@@ -7,9 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.engine.ownership_errors import NotLeader
-from pkadvisor.engine.partition.map_store import MapStore
-from pkadvisor.engine.partition.partition_map import Change, PartitionMap, RangeEntry, RangeRoutes, apply, first_map
-from pkadvisor.engine.stream.errors import Fenced
+from pkadvisor.engine.partition.partition_map import (
+    Change,
+    MapStore,
+    PartitionMap,
+    RangeEntry,
+    RangeRoutes,
+    apply,
+    first_map,
+)
+from pkadvisor.engine.stream.access import Fenced
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt
 from tests.engine.fakes import MemoryStreams

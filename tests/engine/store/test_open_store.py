@@ -15,7 +15,7 @@ import pytest
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import NotStarted, open_directory, open_virtual
 from pkadvisor.engine.options import MS, EngineOptions
-from pkadvisor.engine.worlds.machine_directory import FORMAT_VERSION
+from pkadvisor.engine.worlds.directory_snapshot import FORMAT_VERSION
 from pkadvisor.engine.worlds.world import DirectoryInUse, DiskFull, FormatError
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import CreateTable, Entity, EntityKey, Get, Group, Insert, Property, Query, Update

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from pkadvisor.engine.stream import manager as manager_module
-from pkadvisor.engine.stream.errors import StreamError
+from pkadvisor.engine.stream.access import StreamError
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.nodes.extent_node import SERVICE, ExtentNode
+from pkadvisor.engine.stream.nodes.extent_store import Replica
 from pkadvisor.engine.stream.nodes.record_file import RecordFile
-from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.stream.records import frame
 from pkadvisor.engine.worlds.world import Unreachable
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.access import Location
+from pkadvisor.engine.stream.access import Fenced, Location, StreamExists
 from pkadvisor.engine.stream.client import StreamClient
-from pkadvisor.engine.stream.errors import Fenced, StreamExists
 from pkadvisor.engine.stream.topology import StreamLayer, lay_out
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError

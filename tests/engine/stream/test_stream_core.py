@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
+from pkadvisor.engine.stream.access import (
+    Fenced,
+    LimitReached,
+    Location,
+    MultiModify,
+    NewStream,
+    NotThere,
+    StreamExists,
+    StreamMissing,
+)
 from pkadvisor.engine.stream.client import StreamClient
-from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
 from pkadvisor.engine.stream.topology import StreamLayer, lay_out
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator

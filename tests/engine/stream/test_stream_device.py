@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.errors import TooSlow
+from pkadvisor.engine.stream.access import TooSlow
 from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.worlds.faults import DiskFaults
 from pkadvisor.engine.worlds.simulator import Simulator

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.engine.options import MS
-from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
+from pkadvisor.engine.stream.access import Location, MultiModify, NewStream, TooSlow
 from pkadvisor.engine.stream.blocks import encode
-from pkadvisor.engine.stream.errors import TooSlow
 from pkadvisor.engine.stream.nodes.extent_node import MAKING_MAX, ExtentNode
 from pkadvisor.engine.stream.nodes.extent_store import file_name
 from pkadvisor.engine.worlds.tasks import Future

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.engine.stream.errors import ExtentSealed
+from pkadvisor.engine.stream.access import ExtentSealed
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stream.planted_stream_bugs import BUGS, Plant, seal_at_the_greatest_length

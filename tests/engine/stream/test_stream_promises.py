@@ -7,8 +7,7 @@ from random import Random
 import pytest
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.access import Location
-from pkadvisor.engine.stream.errors import TooSlow
+from pkadvisor.engine.stream.access import Location, TooSlow
 from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.stream.nodes.extent_store import file_name
 from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults

@@ -12,9 +12,8 @@ from random import Random
 
 import pytest
 
-from pkadvisor.engine.stream.caretaker import Caretaker
+from pkadvisor.engine.stream.caretaker import Caretaker, Condition
 from pkadvisor.engine.stream.nodes.extent_store import file_name
-from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError

@@ -7,8 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.engine.stream.caretaker import Graces
-from pkadvisor.engine.stream.repair import Condition, NodePlace, Repair, choose_node, repairs
+from pkadvisor.engine.stream.caretaker import Condition, Graces, NodePlace, Repair, choose_node, repairs
 
 WHOLE, DAMAGED, SILENT, LOST = Condition.WHOLE, Condition.DAMAGED, Condition.SILENT, Condition.LOST
 PLACES = {f"en{number}": NodePlace(number // 2, number % 3) for number in range(8)}

@@ -8,11 +8,9 @@ from random import Random
 import pytest
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
-from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
-from pkadvisor.engine.stream.caretaker import Caretaker
-from pkadvisor.engine.stream.errors import NotThere
+from pkadvisor.engine.stream.access import Location, MultiModify, NewStream, NotThere
+from pkadvisor.engine.stream.caretaker import Caretaker, Condition
 from pkadvisor.engine.stream.nodes.extent_store import file_name
-from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.stream.topology import lay_out
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from pkadvisor.engine.options import MS
-from pkadvisor.engine.stream.errors import NotThere, TooSlow
-from pkadvisor.engine.stream.hedge import first_good
+from pkadvisor.engine.stream.access import NotThere, TooSlow
+from pkadvisor.engine.stream.client import first_good
 from pkadvisor.engine.worlds.simulator import Simulator
 
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from pkadvisor.engine.worlds.locks import Lock, Locks
+from pkadvisor.engine.worlds.tasks import Lock, Locks
 from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.worlds import simulated
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.engine.worlds import machine_disk
+from pkadvisor.engine.worlds.directory_snapshot import FORMAT_VERSION
 from pkadvisor.engine.worlds.machine import Machine
-from pkadvisor.engine.worlds.machine_directory import FORMAT_VERSION
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import (
     DirectoryInUse,

@@ -8,8 +8,8 @@ from zlib import crc32
 
 import pytest
 
-from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.tasks import Lock
 from pkadvisor.engine.worlds.world import DiskError, Unreachable
 from tests.engine.worlds import NodesAtlas, simulated, swarm_world
 from tests.simulate.nemesis import Nemesis

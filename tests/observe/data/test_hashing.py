@@ -11,7 +11,7 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.observe.data.hashing import MULTIPLIER, SLICE, WORDS_MAX, combined, mixed, presence, value_hashes
+from pkadvisor.observe.data.sketches import MULTIPLIER, SLICE, WORDS_MAX, combined, mixed, presence, value_hashes
 
 TEXTS = st.one_of(st.text(max_size=30), st.text(alphabet="ab€", min_size=100, max_size=150), st.just("x" * 128))
 ALL = 2**64 - 1

@@ -12,8 +12,7 @@ import pytest
 from pkadvisor.errors import InputError
 from pkadvisor.observe.logs import trace
 from pkadvisor.observe.logs.azure_records import local_times
-from pkadvisor.observe.logs.example import trace_line
-from pkadvisor.observe.logs.formats import open_log
+from pkadvisor.observe.logs.formats import open_log, trace_line
 from pkadvisor.observe.logs.read_traffic import read_traffic
 from tests.worlds.law.log_lines import Line, log_text
 

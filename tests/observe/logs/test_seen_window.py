@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.observe.logs import seen_window, traffic_parts
+from pkadvisor.observe.logs import traffic_parts, traffic_retries
 from pkadvisor.splitmix import mixed_words
 
 
@@ -15,7 +15,7 @@ from pkadvisor.splitmix import mixed_words
 def test_a_window_holds_exactly_the_hashes_of_this_hour_and_the_one_before(
     parts: list[tuple[int, list[int]]],
 ) -> None:
-    window, model, hour = seen_window.SeenWindow(1 << 12), [], 0
+    window, model, hour = traffic_retries.SeenWindow(1 << 12), [], 0
     for step, values in parts:
         hour += step
         hashes = np.unique(np.array(values, dtype=np.uint64))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.observe.data.dataset import Column, open_datasets
-from pkadvisor.observe.data.hashing import combined, presence, value_hashes
+from pkadvisor.observe.data.sketches import combined, presence, value_hashes
 from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch
 from pkadvisor.observe.profile.profile import (
     POSITION,

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from pkadvisor.observe.profile.sampling import deduced
+from pkadvisor.observe.profile.data_profile import deduced
 from pkadvisor.table.edm import EdmType
 from tests.design.support import frame_of
 

@@ -10,8 +10,8 @@ import pytest
 from pkadvisor.cli.main import main
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.observe.data.declared_types import in_declared_types
+from pkadvisor.observe.profile.data_profile import OverLimit, over_limits, too_early
 from pkadvisor.observe.profile.profile import profile_dataset
-from pkadvisor.observe.profile.service_limits import OverLimit, over_limits, too_early
 from pkadvisor.table.edm import EdmType
 
 DESIGN = """schema: 1

@@ -10,10 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from pkadvisor.report.charts import grid, lorenz, tornado
-from pkadvisor.report.charts.grid import VerdictCell, VerdictGrid
-from pkadvisor.report.charts.lorenz import SIDE, Curve, Lorenz
-from pkadvisor.report.charts.tornado import Swing, Tornado
+from pkadvisor.report.charts import lines, stacked_bar
+from pkadvisor.report.charts.lines import SIDE, Curve, Lorenz
+from pkadvisor.report.charts.stacked_bar import Swing, Tornado, VerdictCell, VerdictGrid
 from tests.report.charts.markup import HOSTILE, SVG, finding, inside, keeps_the_rules, parsed, texts, words
 from tests.tiers import examples
 
@@ -33,7 +32,7 @@ def curve(chart: Markup, look: int) -> list[tuple[float, float]]:
 
 
 def test_curves_run_from_corner_to_corner_below_the_even_line() -> None:
-    chart = lorenz.draw(SKEW)
+    chart = lines.draw_lorenz(SKEW)
     keeps_the_rules(chart)
     inside(chart)
     (left, bottom), middle, (right, top) = curve(chart, 1)
@@ -43,7 +42,7 @@ def test_curves_run_from_corner_to_corner_below_the_even_line() -> None:
     assert "recommended: Gini 0.1" in words(chart) and "current: Gini 0.49" in words(chart)
     assert finding(chart) == SKEW.alt and "dotted: all partitions take the same load" in texts(chart)
     with pytest.raises(ValueError, match="curve"):
-        lorenz.draw(replace(SKEW, curves=()))
+        lines.draw_lorenz(replace(SKEW, curves=()))
 
 
 SWINGS = Tornado(
@@ -57,7 +56,7 @@ SWINGS = Tornado(
 
 
 def test_bars_reach_from_the_outcome_as_assumed_to_those_of_their_ends() -> None:
-    chart = tornado.draw(SWINGS)
+    chart = stacked_bar.draw_tornado(SWINGS)
     keeps_the_rules(chart)
     inside(chart)
     bars = list(parsed(chart).iter(f"{SVG}rect"))
@@ -73,10 +72,10 @@ def test_bars_reach_from_the_outcome_as_assumed_to_those_of_their_ends() -> None
 
 
 def test_a_limit_out_of_reach_is_told() -> None:
-    chart = tornado.draw(replace(SWINGS, limit=100))
+    chart = stacked_bar.draw_tornado(replace(SWINGS, limit=100))
     assert "partition target (beyond this chart)" in texts(chart) and "partition target" not in texts(chart)
     assert "0.5" in texts(chart), "the bars keep their scale"
-    bare = tornado.draw(replace(SWINGS, limit=None))
+    bare = stacked_bar.draw_tornado(replace(SWINGS, limit=None))
     assert not [t for t in texts(bare) if t.startswith("partition target")]
 
 
@@ -92,11 +91,11 @@ def test_any_tornado_stays_on_its_picture(
     found: list[tuple[str, float, float]], base: float, limit: float | None, log: bool
 ) -> None:
     swings = tuple(Swing(name, low, high, "less", "more") for name, low, high in found)
-    chart = tornado.draw(Tornado("a", swings, base, "ms", limit, "goal", log))
+    chart = stacked_bar.draw_tornado(Tornado("a", swings, base, "ms", limit, "goal", log))
     keeps_the_rules(chart)
     inside(chart)
     with pytest.raises(ValueError, match="bar"):
-        tornado.draw(Tornado("a", (), base, "ms"))
+        stacked_bar.draw_tornado(Tornado("a", (), base, "ms"))
 
 
 VERDICTS = VerdictGrid(
@@ -112,7 +111,7 @@ VERDICTS = VerdictGrid(
 
 
 def test_a_grid_is_a_table_whose_words_say_it_without_colour() -> None:
-    tree = parsed(grid.draw(VERDICTS))
+    tree = parsed(stacked_bar.draw_grid(VERDICTS))
     assert (tree.findtext(".//caption") or "") == VERDICTS.alt
     assert [th.text for th in tree.iter("th") if th.get("scope") == "col"] == [VERDICTS.corner, "x1", "x5"]
     assert [th.text for th in tree.iter("th") if th.get("scope") == "row"] == ["now", "+12 months"]
@@ -120,7 +119,7 @@ def test_a_grid_is_a_table_whose_words_say_it_without_colour() -> None:
     assert cells == [
         ("keeps", "ch-good"), ("over target1.7x", "ch-bad"), ("not known", "ch-none"), ("a", "ch-warn"),
     ]  # fmt: skip
-    hostile = grid.draw(replace(VERDICTS, alt=HOSTILE, corner=HOSTILE, columns=(HOSTILE, "b"), caption=HOSTILE))
+    hostile = stacked_bar.draw_grid(replace(VERDICTS, alt=HOSTILE, corner=HOSTILE, columns=(HOSTILE, "b")))
     keeps_the_rules(hostile)
     assert HOSTILE.split("\x1b")[0] in words(hostile)
 

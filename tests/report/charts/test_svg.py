@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from pkadvisor.report.charts.frame import coordinate, element, path
-from pkadvisor.report.charts.stacked_bar import TINT
+from pkadvisor.report.charts.frame import TINT, coordinate, element, path
 from pkadvisor.report.charts.style import (
     BAD,
     BAD_DARK,

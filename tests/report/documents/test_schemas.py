@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from pkadvisor.cli.main import main
-from pkadvisor.design.cost.full_numbers import RESOURCE
+from pkadvisor.design.cost.key_findings import RESOURCE
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.documents.analysis import AnalysisDocument
 from pkadvisor.documents.analysis_inputs import (

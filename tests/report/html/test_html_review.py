@@ -10,8 +10,7 @@ from pkadvisor.errors import InputError
 from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.page import render_html
 from pkadvisor.report.html.place import Missing, Places
-from pkadvisor.report.html.review_changes import changes
-from pkadvisor.report.html.review_sections import findings, form_of, method, reproduce, rules, verdict
+from pkadvisor.report.html.review_sections import changes, findings, form_of, method, reproduce, rules, verdict
 from tests.report.pages import HTML, check_figures, embedded, parsed, rows_of, text_of
 from tests.review import documents
 from tests.review.documents import Document

@@ -15,9 +15,8 @@ from pkadvisor.documents.stress_run import StressRun
 from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.page import render_html
 from pkadvisor.report.html.place import Context, Missing, Places
-from pkadvisor.report.html.stress_method import command
 from pkadvisor.report.html.stress_pictures import distinct, events, heat, heat_finding, marks_of, over_time, per_mille
-from pkadvisor.report.html.stress_proof import breaks, endpoint, prediction
+from pkadvisor.report.html.stress_proof import breaks, command, endpoint, prediction
 from pkadvisor.report.html.stress_sections import designs, queries, verdict
 from tests.report.pages import HTML, check_figures, embedded, parsed, rows_of, text_of
 from tests.stress.stressed import SAMPLE_SECONDS, document, document_of_sample

@@ -9,7 +9,7 @@ import pytest
 
 from pkadvisor.documents.schema_errors import departure, typed
 from pkadvisor.report.html.page import render_html
-from pkadvisor.report.html.stress_method import command
+from pkadvisor.report.html.stress_proof import command
 from tests.report.html.test_html_stress import first, shown
 from tests.report.pages import HTML, embedded, parsed, text_of
 from tests.stress.stressed import document, document_of_sample

@@ -12,7 +12,7 @@ from pkadvisor.cli.commands.analyze import unsatisfied
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.estimates import CostEstimate
-from pkadvisor.documents.notes import MOVES, OTHER_CASE
+from pkadvisor.documents.part import MOVES, OTHER_CASE
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.stress_words import scheme_target
 from pkadvisor.report.summary.sentences import cautions
@@ -69,6 +69,11 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     assert said() == {"Check": "does the table hold more than these 6,000 entities?"}
     table["data"]["sampling"] = "complete"
     assert said() == {"Check": "are the declared rates right? No log was given."}
+    found["log"] = result("microblog")["log"]
+    assert said() == {"Check": "does the log hold the busiest hours?"}
+    table["workload"] = [each for each in table["workload"] if each["operation"] == "query"]
+    assert said() == {"Check": "is this table only read? The log has no writes of it."}
+    found["log"] = None
     density["measured"] = 2.0
     assert said() == {"Check": "are 29/s inserts right? 2/s arrive in the data."}
     table["cannot_be_known"] = ["whether two entities with the same race ever have the same bib", "when"]
@@ -172,6 +177,11 @@ def test_what_a_log_counts_as_throttled_is_told_in_place_of_what_the_model_says(
     assert only(found).throttled == f"{hot} (47.7 % of all attempts in the log) and 5 more; after: none."
     assert only(found).throttled_short == f"{hot} (47.7 %, log), 5 more; after: none."
     found["log"]["throttled"] = 0
+    assert (
+        only(found).throttled == f"{hot} (71.3 % of its attempts, model; the log has no 503) and 5 more; after: none."
+    )
+    assert only(found).throttled_short == f"{hot} (71.3 %, model; log: none), 5 more; after: none."
+    found["log"] = None
     assert only(found).throttled == f"{hot} (71.3 % of its attempts, model) and 5 more; after: none."
 
 
@@ -221,6 +231,16 @@ def test_what_would_change_the_advice_is_said(flip: dict[str, Any] | None, says:
     nothing = dict.fromkeys(("rank", "query", "factor", "rate_per_s", "goal"))
     found["tables"][0]["flip"] = flip and {**nothing, "proof": [], "rates_tried": 1, **flip}
     assert only(found).changes_if == says
+
+
+def test_some_bytes_of_a_key_are_no_reason_to_rewrite_what_is_kept() -> None:
+    found = result("footrace")
+    flip = {"turn": "flips", "query": "by-bib", "factor": 4, "rate_per_s": 240, "rank": 2, "keys": None}
+    table = found["tables"][0]
+    table["ranking_says"] = table["verdict"] = "keep"
+    for goal, says in (("requests", "'by-bib' rises from 60/s"), ("storage", "you add queries."), (None, "'by-bib'")):
+        table["flip"] = {**flip, "goal": goal, "proof": [], "rates_tried": 1}
+        assert only(found).changes_if.startswith(says)
 
 
 def test_what_follows_from_a_rate_is_not_cut_off_by_a_long_name() -> None:

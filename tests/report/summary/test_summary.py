@@ -17,9 +17,8 @@ from pkadvisor.report.summary.figures import Figures, FirstBreak, first_break
 from pkadvisor.report.summary.sentences import cautions, left_out
 from pkadvisor.report.summary.summary import TABLES_SHOWN, Summary
 from pkadvisor.report.summary.summary import summarize as summary_of
-from pkadvisor.report.text.analysis_page import render_text
 from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.verdict_page import LABEL, LINES_MAX, WIDER, figure_lines, table_lines
+from pkadvisor.report.text.verdict_page import LABEL, LINES_MAX, WIDER, figure_lines, render_text, table_lines
 from tests.report.support import SAMPLES, result
 from tests.tiers import examples
 
@@ -256,16 +255,19 @@ def test_the_first_break_is_the_smallest_under_any_growth() -> None:
     [
         ("{bib}", ""),
         ("{pr1}_'r1'_{lower(r1x)}", ""),
-        ("{pad(r1,6)}", "r1 is a part of today's keys: a | b"),
-        ("{time(r1,'yyyy')}-{r2}", "r1, r2 are parts of today's keys: a | b"),
+        ("{pad(r1,6)}", "r1 is a part of today's keys: a | [r1=b-2_c-3]"),
+        ("b-{r1}_c-{pad(r2,1)}", "r1, r2 are parts of today's keys: a | b-[r1=2]_c-[r2=3]"),
+        ("{time(r1,'yyyy')}-{r2}", "r1, r2 are parts of today's keys: a | b-2_c-3"),
+        ("{r1}.{r2}", "r1, r2 are parts of today's keys: a | b-2_c-3"),
     ],
 )
 def test_names_that_nobody_gave_are_told_by_an_example(row_key: str, says: str) -> None:
-    """Pieces of exported keys have invented names: p1 alone says nothing."""
+    """Pieces of exported keys have invented names: p1 alone says nothing. Where a text can be cut in two ways, or does
+    not follow its template, it stands without brackets."""
     found = result("footrace")
     current = found["tables"][0]["current"]
     current |= {"partition_key": "{event}", "row_key": row_key}
-    current["examples"] = [{"partition_key": "a", "row_key": "b"}]
+    current["examples"] = [{"partition_key": "a", "row_key": "b-2_c-3"}]
     (shown,) = summarize(found).tables
     assert shown.key_names == says
     assert len(lines_of(found)[0]) <= 16 and (not says or f"  {says}" in lines_of(found)[0])

@@ -17,8 +17,8 @@ from pkadvisor.documents.analysis_scheme import AnalysisLostGoal
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.numbers import amount, breaks, percent, plural, rate, ratio
 from pkadvisor.report.escapes import clean, fold
-from pkadvisor.report.summary.goals import lost
-from pkadvisor.report.text.analysis_page import render_text
+from pkadvisor.report.summary.figures import lost
+from pkadvisor.report.text.verdict_page import render_text
 from tests.report.support import SAMPLES, result
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.rows.instants import expected_in_sample
+from pkadvisor.design.rows.arrivals import expected_in_sample
 from pkadvisor.review.facts.keys import collisions_per_day
 
 DAY_S = 86_400.0

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from pkadvisor.design.keys.scheme import encode
 from pkadvisor.limits import default_limits
 from pkadvisor.review.facts import FactBook
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import Scope, Subject
+from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.table.edm import EdmType
 from pkadvisor.usecases.review.opening import open_design
@@ -292,11 +291,13 @@ def test_a_review_without_data_loads_no_data_frames(tmp_path: Path) -> None:
     path = tmp_path / "d.yaml"
     path.write_text(_design("{name}{count}_{time(ts,'ddMMyyyy')}_{hash(city,16)}", more="    erase_by: who\n"))
     code = (
-        "import sys; from pkadvisor.usecases.review import review_text;"
+        "import sys; from pkadvisor.review.rules.evaluate import evaluate;"
+        "from pkadvisor.usecases.review.opening import open_design;"
         "from pkadvisor.review.rules.rule import load_rules;"
         "from pkadvisor.limits import default_limits;"
-        f"made = review_text(open({str(path)!r}).read(), load_rules(), default_limits(), name='d.yaml');"
-        "assert {'PK303', 'PK304', 'PK705'} <= {f.rule for e in made.evaluations for f in e.findings};"
+        f"view = open_design('d.yaml', open({str(path)!r}).read(), default_limits());"
+        "made = evaluate(load_rules(), view);"
+        "assert {'PK303', 'PK304', 'PK705'} <= {f.rule for e in made for f in e.findings};"
         "print(sorted({'polars', 'numpy', 'scipy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

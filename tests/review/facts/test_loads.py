@@ -19,8 +19,7 @@ from pkadvisor.review.rules.evaluate import number_text
 from pkadvisor.review.rules.rule import load_rules
 from pkadvisor.review.views.findings import Finding, Severity
 from pkadvisor.review.views.key_loads import together
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import Scope
+from pkadvisor.review.views.subjects import Scope, subjects_of_design
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review import review
 from pkadvisor.usecases.review.opening import open_design
@@ -324,9 +323,10 @@ def test_a_retry_policy_is_declared(policy: str) -> None:
 def test_facts_of_loads_need_no_data_frames_without_data() -> None:
     code = (
         "import sys; from pkadvisor.limits import default_limits; from pkadvisor.review.rules.rule import load_rules;"
-        "from pkadvisor.usecases.review import review_text; text = sys.stdin.read();"
-        "made = review_text(text, load_rules(), default_limits(), name='d.yaml');"
-        "print([f.rule for e in made.evaluations for f in e.findings],"
+        "from pkadvisor.review.rules.evaluate import evaluate;"
+        "from pkadvisor.usecases.review.opening import open_design;"
+        "view = open_design('d.yaml', sys.stdin.read(), default_limits());"
+        "print([f.rule for e in evaluate(load_rules(), view) for f in e.findings],"
         " [m for m in ('polars', 'numpy', 'scipy') if m in sys.modules])"
     )
     text = inserting("{ticks(at)}", 1990, "retention: 90 days", "growth: {rate: 5 %/month}")

@@ -12,8 +12,7 @@ from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.review.facts import FactBook
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import Scope
+from pkadvisor.review.views.subjects import Scope, subjects_of_design
 from pkadvisor.usecases.review import conduct
 from pkadvisor.usecases.review.opening import open_design
 from pkadvisor.usecases.review.request import ReviewRequest

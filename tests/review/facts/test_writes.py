@@ -213,8 +213,8 @@ def test_keys_that_the_adviser_proposes_get_no_complaint_about_their_index_rows(
     from pkadvisor.design.keys.template import format_template
     from pkadvisor.limits import default_limits
     from pkadvisor.resources import resource
-    from pkadvisor.usecases.review import review_text
     from pkadvisor.usecases.review.opening import open_design
+    from tests.review.support import review_text
 
     design, data = resource("samples", "orders", "design.yaml"), str(resource("samples", "orders", "orders.csv"))
     judged = open_design(str(design), None, default_limits(), data=[data]).tables[0].judged

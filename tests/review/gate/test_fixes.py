@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.cli.commands.review_fix import check_fix, fix_files, show_diff
+from pkadvisor.cli.commands.review import check_fix, fix_files, show_diff
 from pkadvisor.cli.main import main
 from pkadvisor.design.keys.template import hole_spans, parse_template
 from pkadvisor.documents.review import ReviewDocument
@@ -19,8 +19,7 @@ from pkadvisor.limits import default_limits
 from pkadvisor.observe.design_file.read_declaration import load_declaration
 from pkadvisor.review.gate.fixes import PADDING, SEPARATOR, SUPPRESSION, Fixed, Wanted, fixed
 from pkadvisor.review.rules.rule import load_rules
-from pkadvisor.review.views.listing import subjects_of_design
-from pkadvisor.review.views.subjects import Scope
+from pkadvisor.review.views.subjects import Scope, subjects_of_design
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review.opening import open_design
 from pkadvisor.usecases.review.request import ReviewRequest

@@ -6,7 +6,7 @@ import pytest
 
 from pkadvisor.documents.review import ReviewFinding
 from pkadvisor.report.review_words import numbers, quantity
-from pkadvisor.review.views.wording import agreed, often_text
+from pkadvisor.review.views.findings import agreed, often_text
 from tests.review.documents import finding, typed
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pkadvisor.design.cost.buckets import BucketDemand, BucketReads, bucket_count
-from pkadvisor.design.load.lognormal import LogNormal
+from pkadvisor.design.load.latency import LogNormal
 from pkadvisor.design.load.queueing import retry_equilibrium
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
 from pkadvisor.limits import Limits

@@ -72,8 +72,11 @@ def _texts(random: Random, count: int, *, hostile: bool) -> list[str]:
         }[style]
         out.append(text)
     if hostile:
-        for text in random.sample(HOSTILE, min(len(HOSTILE), max(1, count // 3))):
-            out[random.randrange(count)] = text
+        sampled = random.sample(HOSTILE, min(len(HOSTILE), max(1, count // 3)))
+        for text in sampled:
+            at = random.randrange(count)
+            # The manual says that their order beside each other is not the service's.
+            out[at] = "ö" if text > "\uffff" and any("\ue000" <= other[:1] <= "\uffff" for other in sampled) else text
     return list(dict.fromkeys(out))
 
 

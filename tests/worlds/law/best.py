@@ -88,18 +88,18 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
         ones = [s for s in main_keys(kind, single=True, coming=more) if s.partition == ONE]
         found = compete(small, some(random, small, ones, SINGLES), folder / "one")
         yield from (b for b in judge(counts, before, found) if b.what == _lost_by("constraints"))
-    main = next((scheme_of(w) for w in winners if not w["index_rows"]), None)
-    if main is None:
-        return
-    rows = {beside(main, (row,)).text: row for row in index_rows(kind, single=single, coming=more)}
-    winners = compete(
-        small, some(random, small, [beside(main, (r,)) for r in rows.values()], SINGLE_ROWS), folder / "rows"
-    )
-    yield from judge(counts, before, winners)
-    best = [rows[text] for w in winners if (text := scheme_of(w).text) in rows][:PAIRED]
-    pairs = some(random, small, [beside(main, pair) for pair in combinations(best, 2)], PAIRED * PAIRED)
-    if pairs:
-        yield from judge(counts, before, compete(small, pairs, folder / "pairs"))
+    advised = replace(scheme_of(before), index_rows=())
+    for number, main in enumerate(dict.fromkeys([*map(scheme_of, winners[:1]), advised])):
+        rows = {beside(main, (row,)).text: row for row in index_rows(kind, single=single, coming=more)}
+        singles = some(random, small, [beside(main, (row,)) for row in rows.values()], SINGLE_ROWS)
+        if not singles:
+            continue
+        winners = compete(small, singles, folder / f"rows-{number}")
+        yield from judge(counts, before, winners)
+        best = [rows[text] for w in winners if (text := scheme_of(w).text) in rows][:PAIRED]
+        pairs = some(random, small, [beside(main, pair) for pair in combinations(best, 2)], PAIRED * PAIRED)
+        if pairs:
+            yield from judge(counts, before, compete(small, pairs, folder / f"pairs-{number}"))
 
 
 def judged(world: World) -> World | None:
@@ -139,9 +139,9 @@ def identifies(world: World, scheme: Scheme) -> bool:
 
 
 def compete(world: World, schemes: Sequence[Scheme], folder: Path) -> list[Document]:
-    """What is printed of a table where schemes compete, the recommended one first."""
+    """What is printed of a table where these schemes alone compete, the recommended one first."""
     kind = replace(world.kinds[0], schemes=tuple(schemes))
-    return schemes_of(ranked(replace(world, kinds=(kind,)), folder)["tables"][0])
+    return schemes_of(ranked(replace(world, kinds=(kind,)), folder, search=False)["tables"][0])
 
 
 def judge(counts: Counts, before: Document, winners: Sequence[Document]) -> Iterator[Broken]:

@@ -61,7 +61,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     data = _export(kind, drawn.exported, columns, random.choice((*SUFFIX, "parquet")), folder / world.table)
     log = folder / f"requests.{LOG_SUFFIX[form]}"
     log.write_text(drawn.text(world.table, form), encoding="utf-8")
-    text = design_from(Given((str(data),), (str(log),)), SilentProgress())
+    text, _ = design_from(Given((str(data),), (str(log),)), SilentProgress(), None)
     (table,) = (t for t in load_declaration("design.yaml", text).tables if t.name == world.table)
     if table.kinds or table.partition_key is None or table.row_key is None:
         shown = ", ".join(k.name for k in table.kinds) or "no keys"

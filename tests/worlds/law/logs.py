@@ -25,6 +25,7 @@ from math import gcd
 from pathlib import Path
 from random import Random
 
+from tests.worlds.answers import operand_value
 from tests.worlds.key_text import properties, read_by
 from tests.worlds.law.best import beaten, printed_goals
 from tests.worlds.law.log_lines import FORMATS, SUFFIX, Line, log_text
@@ -75,12 +76,13 @@ def sendable(asked: Asked, kind: Kind) -> bool:
     """Whether its parameters are those of the entities, and the log can show the shape of a query.
 
     No log shows a condition on one value of a list that no key has: the caller keeps the rows that satisfy it; nor
-    that a range over one whole number is no equality.
+    that a range over one whole number is no equality, or a choice among equal values a choice.
     """
     conditions = asked.conditions()
     alike = all(not isinstance(c, AnyOf) or len({i.name for i in c.items}) == 1 for c in conditions)
     of_list = any(c.name in kind.several for c in asked.comparisons())
     shown = alike and not of_list and not any(_of_one_number(asked, name) for name in kind.types)
+    shown = shown and not any(_of_one_value(c, kind) for c in conditions if isinstance(c, AnyOf))
     return asked.operation == "query" and shown and bool(asked.parameters())
 
 
@@ -93,6 +95,12 @@ def _of_one_number(asked: Asked, name: str) -> bool:
         if c.name == name and c.operator in step and isinstance(c.operand, Parameter)
     }
     return len(ends) == 2 and ends["g"] == ends["l"]
+
+
+def _of_one_value(condition: AnyOf, kind: Kind) -> bool:
+    """Whether a choice names one value alone for every entity: ``n eq {n} or n eq 5`` where all are 5."""
+    edm = kind.types[condition.items[0].name]
+    return all(len({operand_value(item.operand, row, edm) for item in condition.items}) == 1 for row in kind.rows)
 
 
 def declared(world: World, random: Random, form: str) -> World:

@@ -29,7 +29,7 @@ from pkadvisor.errors import InputError, UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.review_result import TERMS, figures_of
-from pkadvisor.review.rules.constraints import TOLD_BY
+from pkadvisor.review.rules.builtin import TOLD_BY
 from tests.worlds.files import data_arguments, write
 from tests.worlds.model import World
 from tests.worlds.running import scheme_of

@@ -12,11 +12,10 @@ from dataclasses import replace
 
 from pkadvisor.design.choice.certainty.confidence import with_intervals
 from pkadvisor.design.choice.goals import good_enough
-from pkadvisor.design.choice.judge import partitions_counted
+from pkadvisor.design.choice.judge import learn, partitions_counted, readable
 from pkadvisor.design.choice.sections import Section, observed
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, bench_beside, shared_loads, table_name
 from pkadvisor.design.choice.several_kinds.kinds import Arrangement, Bond, KindPool, bonds_of, bound
-from pkadvisor.design.choice.verify import learn, readable
 from pkadvisor.design.cost.cost import beside, estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template

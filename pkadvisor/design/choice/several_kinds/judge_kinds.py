@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pkadvisor.design.choice.judge import judge
+from pkadvisor.design.choice.judge import VERIFY_ROUNDS, judge, learn, readable
 from pkadvisor.design.choice.key_building import digits, separator_for
 from pkadvisor.design.choice.prepared import entities_of
 from pkadvisor.design.choice.search import advise
@@ -17,14 +17,13 @@ from pkadvisor.design.choice.several_kinds.account import AccountLoad, judged_be
 from pkadvisor.design.choice.several_kinds.arrange import arrange
 from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, account_of
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, Bond, KindPool, bonds_of, bound, kind_labels
-from pkadvisor.design.choice.verify import VERIFY_ROUNDS, learn, readable
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Literal, Part
 from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
 from pkadvisor.design.load.shared_keys import Entities, shared_key
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import half_rules
-from pkadvisor.documents.notes import TOO_MANY
+from pkadvisor.documents.part import TOO_MANY
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress

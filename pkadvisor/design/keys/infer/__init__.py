@@ -12,8 +12,7 @@ from typing import Final
 from zlib import crc32
 
 from pkadvisor.design.keys.infer.cut import Cut, Piece, cuts_at_one, key_text
-from pkadvisor.design.keys.infer.kinds import KindRows, group_of, kinds_by_separators, kinds_of
-from pkadvisor.design.keys.infer.merge import merged_kinds
+from pkadvisor.design.keys.infer.kinds import KindRows, group_of, kinds_by_separators, kinds_of, merged_kinds
 from pkadvisor.design.keys.infer.names import Named, SampledColumn, name_key
 from pkadvisor.design.keys.infer.proof import Proof, checks_only
 from pkadvisor.design.keys.infer.shapes import TEXT, allowed

@@ -8,10 +8,9 @@ from dataclasses import field
 from math import log2
 from typing import Final
 
-from pkadvisor.design.keys.infer.clocks import clock_of_texts
 from pkadvisor.design.keys.infer.cut import Cut
 from pkadvisor.design.keys.infer.proof import read_part
-from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed, classify
+from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed, classify, clock_of_texts
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import (
     MISSING,

@@ -8,23 +8,11 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import date, datetime
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
-from pkadvisor.design.keys.transforms import (
-    MISSING,
-    TICKS_DIGITS,
-    TIME_UNITS,
-    Context,
-    Field,
-    Pad,
-    Part,
-    ReverseSortable,
-    ReverseTicks,
-    Sortable,
-    Ticks,
-    Time,
-    TimeOfDay,
-)
+from pkadvisor.design.keys import transforms
+from pkadvisor.design.keys.transforms import TimeOfDay
 from pkadvisor.design.keys.transforms.periods import FRACTIONS, PIECES, microseconds, time_unit
 from pkadvisor.table.edm import (
     INT64_MAX,
@@ -100,7 +88,7 @@ def period_start(text: str, pattern: str) -> int | None:
         except ValueError:  # a 53rd week in a year of 52
             return None
         return ticks_of(datetime(monday.year, monday.month, monday.day))
-    units = [int(shown.get(token) or (1 if token in ("MM", "dd") else 0)) for token in TIME_UNITS]
+    units = [int(shown.get(token) or (1 if token in ("MM", "dd") else 0)) for token in transforms.TIME_UNITS]
     micros = sum(microseconds(int(shown[token]), token) for token in FRACTIONS if token in shown)
     try:
         return ticks_of(datetime(*units, micros))  # type: ignore[arg-type,call-arg]
@@ -118,24 +106,24 @@ class Shape:
     pattern: str = ""
     hint: str = ""
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> transforms.Part:
         """The part of a template that writes such texts from a property."""
         match self.function:
             case "pad":
-                return Pad(name, self.width)
+                return transforms.Pad(name, self.width)
             case "time":
-                return Time(name, self.pattern)
+                return transforms.Time(name, self.pattern)
             case "ticks":
-                return Ticks(name)
+                return transforms.Ticks(name)
             case "reverse_ticks":
-                return ReverseTicks(name)
+                return transforms.ReverseTicks(name)
             case "sortable":
-                return Sortable(name)
+                return transforms.Sortable(name)
             case "reverse_sortable":
-                return ReverseSortable(name)
+                return transforms.ReverseSortable(name)
             case "time_of_day":
-                return TimeOfDay(name, self.pattern)
-        return Field(name)
+                return transforms.TimeOfDay(name, self.pattern)
+        return transforms.Field(name)
 
     @property
     def certain(self) -> str:
@@ -195,7 +183,7 @@ def classify(texts: Iterable[str]) -> Shape:
 
     Plain and padded numbers must be numbers without exception; times and Guids may have a few.
     """
-    values_seen = set(texts) - {MISSING}
+    values_seen = set(texts) - {transforms.MISSING}
     if not values_seen:
         return TEXT
     strays = allowed(len(values_seen))
@@ -206,9 +194,11 @@ def classify(texts: Iterable[str]) -> Shape:
     widths = Counter(map(len, values_seen))
     width, frequent = widths.most_common(1)[0]
     if len(values_seen) - frequent <= strays:
-        if width == TICKS_DIGITS and nearly(lambda t: _digits(t) and _EARLIEST <= int(t) < _LATEST):
+        if width == transforms.TICKS_DIGITS and nearly(lambda t: _digits(t) and _EARLIEST <= int(t) < _LATEST):
             return Shape("ticks", EdmType.DATETIME)
-        if width == TICKS_DIGITS and nearly(lambda t: _digits(t) and _EARLIEST <= TICKS_MAX - int(t) < _LATEST):
+        if width == transforms.TICKS_DIGITS and nearly(
+            lambda t: _digits(t) and _EARLIEST <= TICKS_MAX - int(t) < _LATEST
+        ):
             return Shape("reverse_ticks", EdmType.DATETIME)
         for pattern in PATTERNS:
             if len(pattern) == width and nearly(lambda t, p=pattern: _plausible(t, p)):  # type: ignore[misc]
@@ -263,7 +253,7 @@ def _sortable(texts: Collection[str], width: int) -> Shape | None:
                 continue
             shape = Shape(function, edm)
             try:
-                values = [shape.part("n").decode(text, Context({"n": edm})) for text in texts]
+                values = [shape.part("n").decode(text, transforms.Context({"n": edm})) for text in texts]
             except (ValueError, OverflowError):
                 continue
             below = sum(isinstance(value, float) and value < 0 for value in values)
@@ -314,3 +304,34 @@ def _other(texts: Collection[str]) -> Shape:
     if all(_DECIMAL.fullmatch(t) and repr(float(t)) == t for t in texts):
         return Shape(edm=EdmType.DOUBLE)
     return TEXT
+
+
+# -- The forms in which keys write the time of day.
+
+
+_CLOCK = re.compile(r"([01][0-9]|2[0-3])(?:([:._-]?)([0-5][0-9])(?:\2([0-5][0-9])(?:(\2|[.,])([0-9]{1,7}))?)?)?")
+_PROBE = 20
+
+
+def clock_of_texts(name: str, texts: Collection[str]) -> TimeOfDay | None:
+    """The time of day of a property that could write these texts: HH, HHmm, HH:mm, HHmmssfff and such; else None.
+
+    The first texts are looked at: whether it writes all of them only the values of the property tell.
+    """
+    forms = {_form(text) for text in islice(texts, _PROBE)}
+    form = forms.pop() if len(forms) == 1 else ""
+    return TimeOfDay(name, form) if form else None
+
+
+@lru_cache(maxsize=4096)
+def _form(text: str) -> str:
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return ""
+    _, between, minutes, seconds, point, fraction = match.groups()
+    out = "HH"
+    if minutes:
+        out += f"{between}mm"
+    if seconds:
+        out += f"{between}ss"
+    return out + f"{point}{'f' * len(fraction)}" if fraction else out

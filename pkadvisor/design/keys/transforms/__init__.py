@@ -51,8 +51,7 @@ from pkadvisor.design.keys.transforms.lists import Each
 from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sequence, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
 from pkadvisor.design.keys.transforms.texts import Concat, Field, Literal, Lower, Prefix, Reverse, Source, TextOf
-from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time
-from pkadvisor.design.keys.transforms.times_of_day import TimeOfDay, clock_tokens
+from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time, TimeOfDay, clock_tokens
 from pkadvisor.table.edm import EdmType
 
 Part = Transform

@@ -6,10 +6,12 @@ import builtins
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import ClassVar
 
 from pkadvisor.design.keys.transforms.base import Atom, Context, PeriodPart, Unary, Value, completed, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
+from pkadvisor.design.keys.transforms.escapes import FORBIDDEN
 from pkadvisor.design.keys.transforms.languages import DIGITS, Language, Run, digits
 from pkadvisor.design.keys.transforms.periods import (
     ABOVE_DIGITS,
@@ -34,16 +36,6 @@ TICKS_DIGITS = 19
 _TICKS_ONLY = f"^[0-3][0-9]{{{TICKS_DIGITS - 1}}}$"
 """Ticks up to the year 9999, and beyond by less than their 64 bits hold."""
 TIMES = (EdmType.DATETIME,)
-
-
-def _whole(texts: pl.Series) -> pl.Series:
-    """Texts of digits as whole numbers."""
-    return texts.cast(pl.Int64)
-
-
-def _moments(ticks: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Ticks as moments, cut to microseconds as ``moment_of`` cuts them."""
-    return ((ticks - TICKS_UNIX_EPOCH) // 10).cast(dtype)
 
 
 class _OfTime(Unary):
@@ -166,8 +158,53 @@ class Time(_OfTime, PeriodPart):
         return f"{{time({shown_name(self.property)},'{self.format}')}}"
 
 
+class _InTicks(_OfTime):
+    """19 digits of ticks, or of those that are left until the last moment."""
+
+    __slots__ = ()
+    property: str
+    _left: ClassVar[bool] = False
+
+    def text_of(self, value: Value, context: Context) -> str:
+        assert isinstance(value, int)
+        return f"{TICKS_MAX - value if self._left else value:0{TICKS_DIGITS}d}"
+
+    def plain_expression(self, context: Context) -> pl.Expr:
+        ticks = ticks_column(self.property)
+        ticks = TICKS_MAX - ticks if self._left else ticks
+        return ticks.cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
+
+    def value_of(self, plain: str, context: Context) -> object:
+        return moment_of(TICKS_MAX - read_whole(plain) if self._left else read_whole(plain))
+
+    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
+        if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
+            return super().decode_column(texts, context, dtype)
+        ticks = texts.cast(pl.Int64)
+        ticks = TICKS_MAX - ticks if self._left else ticks
+        return ((ticks - TICKS_UNIX_EPOCH) // 10).cast(dtype)  # cut to microseconds as ``moment_of`` cuts
+
+    def order(self, context: Context) -> int:
+        return -1 if self._left else 1
+
+    def plain_texts(self, context: Context) -> Language:
+        return digits(TICKS_DIGITS, TICKS_DIGITS)
+
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        number = completed(text, TICKS_DIGITS, "0123456789", upper=upper)
+        if number is None or self._left:
+            return None if number is None else self.decode(number, context)
+        return moment_of(int(number) + (9 if upper else 0))  # a moment has microseconds, of ten ticks each
+
+    def shape(self, context: Context) -> str:
+        return f"[0-9]{{{TICKS_DIGITS}}}"
+
+    def __str__(self) -> str:
+        return f"{{{self.function}({shown_name(self.property)})}}"
+
+
 @dataclass(frozen=True, slots=True)
-class Ticks(_OfTime):
+class Ticks(_InTicks):
     """A DateTime as 19 digits of 100-ns ticks since 0001-01-01 UTC.
 
     Laws: injective; ascending; decodes.
@@ -177,42 +214,9 @@ class Ticks(_OfTime):
     function: ClassVar[str] = "ticks"
     makes_source: ClassVar[bool] = True
 
-    def text_of(self, value: Value, context: Context) -> str:
-        assert isinstance(value, int)
-        return f"{value:0{TICKS_DIGITS}d}"
-
-    def plain_expression(self, context: Context) -> pl.Expr:
-        return ticks_column(self.property).cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
-
-    def value_of(self, plain: str, context: Context) -> object:
-        return moment_of(read_whole(plain))
-
-    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
-        if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
-            return super().decode_column(texts, context, dtype)
-        return _moments(_whole(texts), dtype)
-
-    def order(self, context: Context) -> int:
-        return 1
-
-    def plain_texts(self, context: Context) -> Language:
-        return digits(TICKS_DIGITS, TICKS_DIGITS)
-
-    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        number = completed(text, TICKS_DIGITS, "0123456789", upper=upper)
-        if number is None:
-            return None
-        return moment_of(int(number) + (9 if upper else 0))  # a moment has microseconds, of ten ticks each
-
-    def shape(self, context: Context) -> str:
-        return f"[0-9]{{{TICKS_DIGITS}}}"
-
-    def __str__(self) -> str:
-        return f"{{ticks({shown_name(self.property)})}}"
-
 
 @dataclass(frozen=True, slots=True)
-class ReverseTicks(_OfTime):
+class ReverseTicks(_InTicks):
     """``DateTime.MaxValue.Ticks`` minus the ticks, 19 digits: the newest first (log-tail pattern).
 
     Laws: injective; descending; decodes.
@@ -220,35 +224,151 @@ class ReverseTicks(_OfTime):
 
     property: str
     function: ClassVar[str] = "reverse_ticks"
+    _left: ClassVar[bool] = True
+
+
+# -- The time of day of a DateTime as text.
+
+
+TO_THE_SECOND = "HHmmss"
+_UNITS = {"HH": (3600, 24, "hour"), "mm": (60, 60, "minute"), "ss": (1, 60, "second")}
+"""The tokens from the hour down: the seconds in one, how many make the next, and its name."""
+_FRACTION = re.compile("f{1,7}")
+_MICROS = 6
+"""Digits of the second's fraction that a moment has."""
+
+
+@lru_cache(maxsize=256)
+def clock_tokens(pattern: str) -> tuple[str, ...]:
+    """The tokens of a format of the time of day; ValueError where it is none.
+
+    It has ``HH``, ``mm`` and ``ss`` in this order, each once, down to its finest; behind ``ss`` 1 to 7 digits ``f`` of
+    the second's fraction. What stands between is no letter, no digit and nothing that a key must not contain.
+    """
+    found = []
+    for piece in PIECES.findall(pattern):
+        if piece in _UNITS or _FRACTION.fullmatch(piece):
+            found.append(piece)
+        elif piece.isalnum() or piece in FORBIDDEN or piece in "~{}'%":
+            raise ValueError(f"{piece!r} in time of day '{pattern}' is none of HH mm ss f and no separator")
+    units = found[:-1] if found and found[-1][0] == "f" and len(found) > len(_UNITS) else found
+    if not units or units != list(_UNITS)[: len(units)]:
+        raise ValueError(f"'{pattern}' is no time of day: write HH, HHmm or HHmmss, with separators if you have some")
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOfDay(Unary):
+    """The UTC time of day in a format such as HH, HHmm, HH:mm or HHmmssfff.
+
+    A number in place of the format is ``HHmmss`` with so many digits of the second's fraction: 0, or up to the 7 of a
+    tick. Laws: rises within one day, and begins anew with the next; not injective; what is finer is cut off.
+    """
+
+    property: str
+    format: str | int
+    injective: ClassVar[bool] = False
+    decodes: ClassVar[bool] = False
+    function: ClassVar[str] = "time_of_day"
+    takes: ClassVar[tuple[str, ...]] = ("property", "integer or format")
+    integers: ClassVar[tuple[int, int]] = (0, 7)
+    reads: ClassVar[tuple[EdmType, ...] | None] = (EdmType.DATETIME,)
+    usual_type: ClassVar[EdmType | None] = EdmType.DATETIME
+    rises_within: ClassVar[tuple[str, ...]] = ("day", "hour", "minute", "second", "millisecond", "microsecond")
+
+    def __post_init__(self) -> None:
+        """One format has one form: ``'HHmmssfff'`` is 3."""
+        clock_tokens(self.pattern_of_text)
+        fraction = self.pattern_of_text.removeprefix(TO_THE_SECOND)
+        if self.pattern_of_text.startswith(TO_THE_SECOND) and not fraction.strip("f"):
+            object.__setattr__(self, "format", len(fraction))
+
+    @builtins.property
+    def pattern_of_text(self) -> str:
+        """The format in letters: ``HHmmssfff`` for 3."""
+        return TO_THE_SECOND + "f" * self.format if isinstance(self.format, int) else self.format
+
+    @builtins.property
+    def clock_unit(self) -> str:
+        finest = clock_tokens(self.pattern_of_text)[-1]
+        if finest in _UNITS:
+            return _UNITS[finest][2]
+        return "millisecond" if len(finest) <= 3 else "microsecond" if len(finest) <= _MICROS else "tick of 100 ns"
+
+    @builtins.property
+    def lasts(self) -> timedelta:
+        """How long a text stays the same; nothing where it tells the second, which stands for the moment itself."""
+        return timedelta(hours=self.coarse_unit == "hour", minutes=self.coarse_unit == "minute")
+
+    @builtins.property
+    def atom(self) -> Atom | None:
+        return ("f", str(self))
+
+    def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
+        return f"the time of day of {self.property} begins anew every day"
 
     def text_of(self, value: Value, context: Context) -> str:
         assert isinstance(value, int)
-        return f"{TICKS_MAX - value:0{TICKS_DIGITS}d}"
+        seconds, ticks = divmod(value, TICKS_PER_SECOND)
+        out = ""
+        for piece in PIECES.findall(self.pattern_of_text):
+            if piece in _UNITS:
+                size, many, _ = _UNITS[piece]
+                piece = f"{seconds // size % many:02d}"
+            out += f"{ticks:07d}"[: len(piece)] if _FRACTION.fullmatch(piece) else piece
+        return out
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        ticks = TICKS_MAX - ticks_column(self.property)
-        return ticks.cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
-
-    def value_of(self, plain: str, context: Context) -> object:
-        return moment_of(TICKS_MAX - read_whole(plain))
-
-    def decode_column(self, texts: pl.Series, context: Context, dtype: pl.DataType) -> pl.Series:
-        if not texts.str.contains(_TICKS_ONLY).fill_null(True).all():
-            return super().decode_column(texts, context, dtype)
-        return _moments(TICKS_MAX - _whole(texts), dtype)
-
-    def order(self, context: Context) -> int:
-        return -1
-
-    def plain_texts(self, context: Context) -> Language:
-        return digits(TICKS_DIGITS, TICKS_DIGITS)
+        ticks = ticks_column(self.property)
+        seconds, fraction = ticks // TICKS_PER_SECOND, ticks % TICKS_PER_SECOND
+        texts: list[pl.Expr] = []
+        number, width = pl.lit(0, pl.Int64), 0
+        for piece in [*PIECES.findall(self.pattern_of_text), ""]:
+            if piece in _UNITS:
+                size, many, _ = _UNITS[piece]
+                number, width = number * 100 + seconds // size % many, width + 2
+            elif _FRACTION.fullmatch(piece):
+                shown = fraction // int(10 ** (7 - len(piece)))
+                number, width = number * int(10 ** len(piece)) + shown, width + len(piece)
+            else:
+                texts += [number.cast(pl.String).str.pad_start(width, "0")] if width else []
+                texts += [pl.lit(piece)] if piece else []
+                number, width = pl.lit(0, pl.Int64), 0
+        return pl.concat_str(texts)
 
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        number = completed(text, TICKS_DIGITS, "0123456789", upper=upper)
-        return None if number is None else self.decode(number, context)
+        """The time since midnight; None where the text is none."""
+        bound = digits_of_bound(text, self.pattern_of_text)
+        upper = upper or bound.endswith(ABOVE_DIGITS)
+        width = sum(map(len, clock_tokens(self.pattern_of_text)))
+        digits = completed(bound, width, "0123456789", upper=upper)
+        return None if digits is None else _since_midnight(digits)
+
+    def clock_of(self, text: str) -> timedelta:
+        """The time since midnight that a whole text tells; ValueError where it is none."""
+        if not re.fullmatch(self.shape(Context({})), text):
+            raise ValueError(f"{text[:40]!r} is no time of day {self.pattern_of_text}")
+        return _since_midnight("".join(c for c in text if c.isdigit()))
+
+    def plain_texts(self, context: Context) -> Language:
+        runs: list[Run] = []
+        for piece in PIECES.findall(self.pattern_of_text):
+            token = piece in _UNITS or _FRACTION.fullmatch(piece)
+            runs.append(Run(DIGITS, len(piece), len(piece)) if token else Run(frozenset(piece), 1, 1))
+        return (tuple(runs),)
 
     def shape(self, context: Context) -> str:
-        return f"[0-9]{{{TICKS_DIGITS}}}"
+        tokens = clock_tokens(self.pattern_of_text)
+        pieces = PIECES.findall(self.pattern_of_text)
+        return "".join(f"[0-9]{{{len(p)}}}" if p in tokens else re.escape(p) for p in pieces)
 
     def __str__(self) -> str:
-        return f"{{reverse_ticks({shown_name(self.property)})}}"
+        form = self.format if isinstance(self.format, int) else f"'{self.format}'"
+        return f"{{time_of_day({shown_name(self.property)},{form})}}"
+
+
+def _since_midnight(digits: str) -> timedelta:
+    """The time that digits from the hour down tell."""
+    hours, minutes, seconds = (int(digits[place : place + 2] or 0) for place in (0, 2, 4))
+    micros = int(digits[6:].ljust(_MICROS, "0")[:_MICROS])
+    return timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=micros)

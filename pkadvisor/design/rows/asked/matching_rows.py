@@ -5,11 +5,16 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from pkadvisor.design.keys.conditions import Conditions, Operand, Range
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.population import Population
-from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.lazy import Bools, Floats, Ints, np, pl
+from pkadvisor.remembered import remembered
+from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
+from pkadvisor.table.odata import And, Comparison, Filter, Not, Or, Parameter, TypedValue, parameters
 
 COMPARED_MOST = 20_000_000
 """Pairs of an instance and a row whose values are compared with several ranges, at the most: 0.3 s (measured)."""
@@ -137,3 +142,216 @@ def range_count(
     """Rows that agree on ``atoms`` and lie in the range, per instance; a period atom widens it to whole periods."""
     low, high = codes_between(population, over, bounds)
     return population.matching_range(atoms, over, low, high, instances)
+
+
+# -- Ranges that end or begin at an instance's own value: of its rank among the rows at hand follows that among all.
+
+
+POINTS = 64
+"""Shares, evenly on a logarithmic scale, of which a mean is taken: within 1 % of the integral."""
+FEW = 8.0
+"""Rows in the range from which the mean of a quotient is that of its mean within a few per cent."""
+
+
+def ranked(name: str, bound: Range, atoms: list[Atom], population: Population) -> bool:
+    """Whether a range reaches from the instance's own value to one end of all values, of which random rows are at
+    hand."""
+    ends = [end for end in (bound.low, bound.high) if end is not None]
+    if len(ends) != 1 or not isinstance(ends[0], Parameter) or not population.random_rows:
+        return False
+    return ends[0] == Parameter(name, ends[0].type) and not population.whole(atoms, ("p", name))
+
+
+def by_rank(
+    population: Population,
+    atoms: list[Atom],
+    keep: Bools | None,
+    over: Atom,
+    bounds: tuple[Floats, Floats],
+    instances: Ints,
+) -> Floats:
+    """Rows among ``keep`` that agree with each instance on the atoms and lie on its side of its own value."""
+    rows = population.rows
+    kept = np.ones(rows, dtype=bool) if keep is None else keep
+    ids, size = population.groups(atoms)
+    hits, within = counted_between(population, ids, kept, over, bounds, instances)
+    own = population.is_data[instances]
+    own[own] = kept[instances[own]]
+    itself = own & within
+    others = np.bincount(ids[:rows][kept], minlength=size)[ids[instances]] - own
+    group = (
+        population.matching(atoms, instances)
+        if keep is None
+        else counted(population, atoms, keep, None, None, instances)
+    )
+    share = (hits - itself + 1) / (others + 2)
+    return np.asarray(itself + share * np.maximum(group - own, 0), dtype=np.float64)
+
+
+def mean_reached(wanted: Floats, inside: Floats, outside: Floats) -> Floats:
+    """The mean of min(1, wanted ÷ share), of shares with ``inside`` and ``outside`` rows at hand in a range and not."""
+    wanted = np.clip(wanted, 1e-12, 1.0)
+    plain = np.minimum(1.0, wanted * (inside + outside + 1) / np.maximum(inside, 1e-9))
+    few = np.flatnonzero((inside < FEW) & (wanted < 1))
+    if not len(few):
+        return np.asarray(plain)
+    log = np.log(wanted[few] * 1e-3)[:, None] * (1 - (np.arange(POINTS) + 0.5) / POINTS)
+    shares = np.exp(log)
+    density = (inside[few, None] + 1) * log + outside[few, None] * np.log1p(-shares)
+    weights = np.exp(density - density.max(axis=1, keepdims=True))
+    reached = np.minimum(1.0, wanted[few, None] / shares)
+    plain[few] = (weights * reached).sum(axis=1) / weights.sum(axis=1)
+    return np.asarray(plain)
+
+
+# -- Operands of conditions as the sampled rows hold them: constants, bounds of ranges, conditions without parameters.
+
+
+@remembered("rows with")
+def rows_with(name: str, constants: tuple[Operand, ...], population: Population) -> Bools:
+    """The rows, those of logged parameters too, that have one of some constants."""
+    column = population.frame.get_column(name)
+    rows = np.zeros(population.size, dtype=bool)
+    for constant in constants:
+        value = population.constant(name, _polars_value(constant))
+        if value is not None:
+            rows |= (column == value).fill_null(False).to_numpy()
+    return rows
+
+
+def sampled_literal(name: str, operand: Operand | None, population: Population) -> object:
+    """A constant of a filter as the rows at hand hold it; None where it is a parameter, or nobody can tell."""
+    return population.constant(name, _polars_value(operand)) if isinstance(operand, TypedValue) else None
+
+
+def _polars_value(operand: Operand) -> object:
+    """A constant as polars compares it."""
+    from datetime import UTC, datetime, timedelta
+
+    assert isinstance(operand, TypedValue)
+    if operand.type is EdmType.DATETIME:
+        assert isinstance(operand.value, int)
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=(operand.value - TICKS_UNIX_EPOCH) // 10)
+    return operand.value
+
+
+def bounds_of(name: str, bound: Range, population: Population, instances: Ints) -> tuple[Floats, Floats]:
+    """Half-open numeric bounds per instance: an end that leaves its value out below, or takes it in above, moves beyond
+    it by half a unit, or to the next double."""
+
+    def side(operand: Operand | None, open_end: float, beyond: bool) -> Floats:
+        if operand is None:
+            return np.full(len(instances), open_end)
+        numbers = _operand_numbers(name, operand, population, instances)
+        if population.types.get(name) is EdmType.DOUBLE:
+            return np.nextafter(numbers, np.inf) if beyond else numbers
+        return numbers + 0.5 if beyond else numbers
+
+    low = side(bound.low, -np.inf, not bound.low_inclusive)
+    high = side(bound.high, np.inf, bound.high_inclusive)
+    return low, high
+
+
+def _operand_numbers(name: str, operand: Operand, population: Population, instances: Ints) -> Floats:
+    edm = population.types.get(name, EdmType.STRING)
+    if isinstance(operand, TypedValue):
+        if edm is EdmType.DATETIME and isinstance(operand.value, int):
+            value = (operand.value - TICKS_UNIX_EPOCH) / 10
+        elif edm is EdmType.INT64 and isinstance(operand.value, int):
+            return _exactly(np.full(len(instances), operand.value, dtype=np.int64))
+        elif edm.numeric and isinstance(operand.value, int | float):
+            value = float(operand.value)
+        else:
+            values = population.coded(name).values
+            constant = _polars_value(operand)
+            value = float((values < constant).sum())
+            if not (values == constant).any():
+                value -= 0.5  # between two values at hand
+        return np.full(len(instances), value)
+    source = operand.name if population.has(operand.name) else name
+    numbers = _exactly(population.numbers(source, instances))
+    if source != name and population.has(name) and not population.coded(name).values.dtype.is_numeric():
+        numbers = _positions(name, source, numbers, population)
+    if operand.offset_ticks:
+        return numbers + operand.offset_ticks / 10
+    return numbers + (operand.offset or 0)
+
+
+def _exactly(numbers: Floats | Ints) -> Floats:
+    """Numbers as doubles; whole ones that no double holds in the widest type there is, of 64 bits on most machines."""
+    wide = numbers.dtype.kind == "i" and bool((np.abs(numbers.astype(np.float64)) > 2**53).any())
+    return numbers.astype(np.longdouble if wide else np.float64)
+
+
+def _positions(name: str, source: str, numbers: Floats, population: Population) -> Floats:
+    """The numbers of one property's values among those of another, where numbers are positions: half-way between two
+    where the other lacks a value."""
+    own, other = population.coded(name).values, population.coded(source).values
+    if own.dtype.is_temporal() or own.dtype != other.dtype or not other.len():
+        return numbers
+    below = own.search_sorted(other, side="left").to_numpy().astype(np.float64)
+    there = own.search_sorted(other, side="right").to_numpy() > below
+    among = np.where(there, below, below - 0.5)
+    return np.where(numbers < 0, -1.0, among[np.maximum(numbers, 0).astype(np.int64)])
+
+
+def mask(filter_: Filter, population: Population) -> Atom | None:
+    """A condition without parameters as a mask; None where it has parameters."""
+    if parameters(filter_):
+        return None
+    met = population.frame.with_columns(_expression(filter_, population).alias("#met")).get_column("#met")
+    return population.add_mask(met.fill_null(False).to_numpy())
+
+
+def _expression(filter_: Filter, population: Population) -> pl.Expr:
+    if isinstance(filter_, And):
+        return pl.all_horizontal([_expression(f, population) for f in filter_.operands])
+    if isinstance(filter_, Or):
+        return pl.any_horizontal([_expression(f, population) for f in filter_.operands])
+    if isinstance(filter_, Not):
+        return ~_expression(filter_.operand, population).fill_null(False)
+    assert isinstance(filter_, Comparison)
+    if not population.has(filter_.property):
+        return pl.lit(False)
+    column = pl.col(filter_.property)
+    value: Any = population.constant(filter_.property, _polars_value(filter_.operand))
+    if value is None or (filter_.property in population.hashed and filter_.operator not in ("eq", "ne")):
+        return pl.lit(True)  # hidden values have no order: the condition is taken to let everything pass
+    comparisons: dict[str, pl.Expr] = {
+        "eq": column == value,
+        "ne": column != value,
+        "gt": column > value,
+        "ge": column >= value,
+        "lt": column < value,
+        "le": column <= value,
+    }
+    return comparisons[filter_.operator]
+
+
+# -- What the counting of a class over the rows at hand takes for granted, in words.
+
+
+def across_drawn(wanted: Conditions, population: Population) -> list[str]:
+    """That entities of keys that are not at hand satisfy a filter as well, so that how many is an estimate."""
+    atoms: list[Atom] = [("p", name) for name in (*wanted.equal, *wanted.any_of) if population.has(name)]
+    over = next((("p", name) for name in wanted.ranges if population.has(name)), None)
+    if not atoms or not population.across(atoms, over) or int(population.counts(atoms).max(initial=0)) <= 1:
+        return []
+    drawn = population.distinct(population.sampled_by)
+    every = drawn * population.total / population.drawn_from
+    names = ", ".join(atom[1] for atom in population.sampled_by)
+    return [
+        f"what it asks for lies across the drawn keys ({names}), of which {drawn:,} of {every:,.0f} were read: the "
+        "entities are estimated from those that several of them share"
+    ]
+
+
+def strange_parameters(wanted: Conditions, population: Population) -> list[str]:
+    """Equalities with the value of another property, which the counting takes for one of the property's own."""
+    out = []
+    for name, operands in [*((n, (o,)) for n, o in wanted.equal.items()), *wanted.any_of.items()]:
+        for operand in operands:
+            other = getattr(operand, "name", name)
+            if other != name and population.has(other):
+                out.append(f"{name} is compared with {{{other}}}: counts take it for a value that {name} has")
+    return out

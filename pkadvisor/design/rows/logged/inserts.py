@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.rows.logged.one_beginning import with_texts
-from pkadvisor.design.rows.logged.one_period import with_times
+from pkadvisor.design.rows.logged.one_period import with_texts, with_times
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import REQUESTS, SPAN, Operation, QueryClass, Workload
 

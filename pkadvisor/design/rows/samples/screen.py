@@ -9,8 +9,9 @@ fullest places are told apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf, prod
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context
 from pkadvisor.design.keys.transforms.canonical import canonical_expression
@@ -18,7 +19,8 @@ from pkadvisor.design.keys.transforms.hashes import bucket_numbers
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.values import period_index
 from pkadvisor.lazy import U64, np, pl
-from pkadvisor.observe.data.hashing import mixed, presence, value_hashes
+from pkadvisor.observe.data.sketches import mixed, presence, value_hashes
+from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.splitmix import GAMMA
 from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass
@@ -208,3 +210,55 @@ def needed(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
     atoms = tuple(sorted(set(atoms)))
     whole = {a[1] for a in atoms if a[0] == "p"}
     return tuple(a for a in atoms if a[0] in ("p", "s", "m") or not set(atom_properties(a)) <= whole)
+
+
+# -- How many values a property is declared to have at the most, compared with the rows at hand.
+
+
+_MEMO: Final = "declared values"
+
+
+class RowsAtHand(Protocol):
+    """What is asked here of the rows at hand (see ``Population``)."""
+
+    data: pl.DataFrame
+    memo: dict[object, Any]
+
+    def has(self, name: str) -> bool: ...
+
+    def coded(self, name: str) -> Any: ...
+
+
+def keep_declared(declared: Mapping[str, int], population: RowsAtHand, data: DataProfile) -> list[str]:
+    """Keep the declared numbers of values that the data does not contradict; what it does, in words: the data wins.
+
+    Values are counted over every row where there are few enough of them, else over the rows at hand.
+    """
+    exact = {p.column.name: round(p.distinct.estimate()) for p in data.properties if not p.distinct.relative_error}
+    contradicted, most = list[str](), dict[str, int]()
+    for name, number in declared.items():
+        if not population.has(name):
+            continue
+        seen = population.data.get_column(name).drop_nulls().n_unique()
+        seen = max(seen, exact.get(name, 0))
+        if seen > number:
+            contradicted.append(
+                f"{name} is declared to have {number:,} values at the most (distinct), but the data has {seen:,}: "
+                "the data is taken"
+            )
+        else:
+            most[name] = number
+    population.memo[_MEMO] = most
+    return contradicted
+
+
+def groups_most(population: RowsAtHand, atoms: Iterable[Atom]) -> float:
+    """The groups that there can be of functions of properties whose number of values is declared; else infinite.
+
+    A property that some rows miss has one group more: that of the rows without it.
+    """
+    most: Mapping[str, int] = population.memo.get(_MEMO, {})
+    names = {str(atom[1]) for atom in atoms if atom[0] in ("p", "t", "h")}
+    if not most or not names or any(atom[0] not in ("p", "t", "h") for atom in atoms) or not names <= most.keys():
+        return inf
+    return float(prod(most[name] + population.coded(name).has_missing for name in names))

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from pkadvisor.engine.stream.nodes.state_log import StateLog
+from pkadvisor.engine.stream.nodes.record_file import StateLog
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, World
 
 NAME = "catalog"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.errors import TooSlow
+from pkadvisor.engine.stream.access import TooSlow
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import Disk, File, World
 

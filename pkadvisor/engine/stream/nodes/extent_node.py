@@ -18,12 +18,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.access import ExtentSealed, NotThere, ReplicaFailed, TooSlow
 from pkadvisor.engine.stream.blocks import check_whole, decode, encode
-from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed, TooSlow
 from pkadvisor.engine.stream.nodes.catalog import Created, Deleted, Flushed, Sealed, Truncation
-from pkadvisor.engine.stream.nodes.extent_store import PLACE, ExtentStore, file_name
+from pkadvisor.engine.stream.nodes.extent_store import PLACE, ExtentStore, Replica, file_name
 from pkadvisor.engine.stream.nodes.record_file import RecordFile
-from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, EngineError, ReadFailed, Unreachable, World
 

@@ -20,7 +20,7 @@ from pkadvisor.review.views.key_loads import (
     lasting_inserts_per_s,
     values_least,
 )
-from pkadvisor.review.views.subjects import KeyPart, Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.table.edm import EdmType
 
 
@@ -75,8 +75,7 @@ def _entities(subject: Subject, young: bool) -> float | None:
     known = distinct_of(view)
     if not part.padded_width or not named_like_identifier(part.properties[0]) or part.properties[0] in known:
         return None
-    place: KeyPart = subject.item
-    if any(whole_time(p, view) for p in place.key.parts[: place.position]):
+    if any(whole_time(p, view) for p in subject.place.key.parts[: subject.place.position]):
         return None
     if any(name not in known and names.numbered(name, "") for name in _before(subject)):
         return None
@@ -116,7 +115,7 @@ def counts_within(subject: Subject) -> str | None:
 def _before(subject: Subject) -> tuple[str, ...]:
     """The properties before a number in the key for whose values it may begin anew; none for an id."""
     scheme, types = subject.view.scheme, subject.view.types
-    place: KeyPart = subject.item
+    place = subject.place
     own = part_of(subject).properties[0]
     if scheme is None or own.lower().endswith(("id", "key")):
         return ()

@@ -7,13 +7,9 @@ from collections.abc import Callable, Iterator
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import (
-    Context,
-    EdmType,
-    Part,
-)
+from pkadvisor.design.keys.transforms import Context, EdmType, Part
 from pkadvisor.design.load.widths import named_like_identifier
-from pkadvisor.design.rows.instants import SLOT_S
+from pkadvisor.design.rows.arrivals import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entities_per_s
 from pkadvisor.review.views import names
@@ -26,8 +22,7 @@ from pkadvisor.table.odata import Parameter
 
 
 def part_of(subject: Subject) -> Part:
-    place: KeyPart = subject.item
-    return place.part
+    return subject.place.part
 
 
 def function(subject: Subject) -> str:
@@ -136,17 +131,16 @@ def _through(subject: Subject) -> list[QueryClass]:
 
     A scan of the table is read in no order that a key could give; only its own leading part would make it a range.
     """
-    place: KeyPart = subject.item
     queries = []
     for query in subject.view.workload.classes:
         plan = subject.view.plan_of(query)
         if query.operation is not Operation.QUERY or plan is None:
             continue
-        if place.key.row not in (plan.via, row_if_sorted(subject.view, query)):
+        if subject.place.key.row not in (plan.via, row_if_sorted(subject.view, query)):
             continue
         if str(plan.access) == "table scan" and not leads_partition(subject):
             continue
-        if not _fixed(place.part, query):
+        if not _fixed(subject.place.part, query):
             queries.append(query)
     return queries
 
@@ -207,8 +201,7 @@ def left_open(subject: Subject) -> bool | None:
     """
     if not any(q.operation is Operation.QUERY for q in subject.view.workload.classes):
         return None
-    place: KeyPart = subject.item
-    before = variable(place.key.parts[: place.position])
+    before = variable(subject.place.key.parts[: subject.place.position])
     if any(whole_time(p, subject.view) for p in before):
         return False
     for query in _through(subject):
@@ -264,7 +257,7 @@ def unstable_hash(subject: Subject) -> bool:
 
 def leads_partition(subject: Subject) -> bool:
     """Whether it is the first variable part of a PartitionKey."""
-    place: KeyPart = subject.item
+    place = subject.place
     first = variable(place.key.parts)[0]
     return place.key.is_partition and first == place.part
 
@@ -295,8 +288,7 @@ def may_count_up(subject: Subject) -> bool:
     part, view = part_of(subject), subject.view
     if not whole_number(subject) or len(part.properties) != 1 or not named_like_identifier(part.properties[0]):
         return False
-    place: KeyPart = subject.item
-    row = list(view.scheme.each_key())[place.key.row][0].row if view.scheme is not None else ()
+    row = list(view.scheme.each_key())[subject.place.key.row][0].row if view.scheme is not None else ()
     return not any(p.tells_time or p.rises_within or follows_clock(p, view) for p in variable(row))
 
 
@@ -312,7 +304,7 @@ def _changing(subject: Subject) -> list[QueryClass]:
 
 def _told_before(changed: set[str], subject: Subject) -> bool:
     """Whether a change is told at an earlier part of the same row, or at the entity whose rows move with it."""
-    place: KeyPart = subject.item
+    place = subject.place
     scheme = subject.view.scheme
     if scheme is None:
         return False

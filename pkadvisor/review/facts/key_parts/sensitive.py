@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from pkadvisor.design.keys.hidden_values import shown_by
+from pkadvisor.design.keys.template import shown_by
 from pkadvisor.design.rows.counters import DIGITS_MAX
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
@@ -16,7 +16,7 @@ from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import distinct_of
-from pkadvisor.review.views.subjects import KeyPart, Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.table.edm import EdmType
 
 LOOKED_AT_MAX = 2_000
@@ -145,9 +145,8 @@ def _card(text: str) -> bool:
 
 def _whole_numbers(subject: Subject) -> pl.Series | None:
     """The distinct numbers that a part writes, as texts of digits; None where they are hidden, or no whole numbers."""
-    place: KeyPart = subject.item
     population = subject.view.population
-    name = place.part.properties[0] if len(place.part.properties) == 1 else ""
+    name = subject.place.part.properties[0] if len(subject.place.part.properties) == 1 else ""
     if population is None or not population.has(name) or name in population.hashed:
         return None
     column = population.frame.get_column(name).head(population.rows)

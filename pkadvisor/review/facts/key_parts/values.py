@@ -17,7 +17,7 @@ from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.key_values import lengths_differ, texts_of
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import INSERTS, at_peak, follows_clock, rated, values_most
-from pkadvisor.review.views.subjects import KeyPart, Subject
+from pkadvisor.review.views.subjects import Subject
 
 ARRIVALS_LEAST = 10
 """Entities from which their order of arrival is one."""
@@ -25,9 +25,8 @@ ARRIVALS_LEAST = 10
 
 def distinct_texts(subject: Subject) -> pl.Series | None:
     """The distinct texts that a part writes or hashes, in order; None where they are hidden, or no texts."""
-    place: KeyPart = subject.item
     population = subject.view.population
-    return None if population is None else _distinct_texts(place.part, population)
+    return None if population is None else _distinct_texts(subject.place.part, population)
 
 
 @remembered("review distinct")
@@ -41,8 +40,7 @@ def _distinct_texts(part: Part, population: Population) -> pl.Series | None:
 
 def digits_vary(subject: Subject) -> bool | None:
     """Whether its numbers differ in digits among the rows at hand; unknown for other parts."""
-    place: KeyPart = subject.item
-    name = place.part.properties[0] if len(place.part.properties) == 1 else ""
+    name = subject.place.part.properties[0] if len(subject.place.part.properties) == 1 else ""
     edm = subject.view.types.get(name)
     if edm is None or not edm.numeric:
         return None
@@ -51,9 +49,8 @@ def digits_vary(subject: Subject) -> bool | None:
 
 def digits(subject: Subject) -> float | None:
     """The digits of the largest whole number at hand."""
-    place: KeyPart = subject.item
     population = subject.view.population
-    name = place.part.properties[0] if place.part.padded_width else ""
+    name = subject.place.part.properties[0] if subject.place.part.padded_width else ""
     if population is None or not population.has(name) or not population.types[name].integer:
         return None
     return float(len(str(population.sizes(name).largest)))
@@ -64,12 +61,11 @@ def counter_inserts_per_s(subject: Subject) -> float | None:
 
     Unknown where a time stands beside it, since a group is then of one moment, and where nobody knows the groups.
     """
-    place: KeyPart = subject.item
     view = subject.view
     if view.scheme is None:
         return None
-    key = list(view.scheme.each_key())[place.key.row][0]
-    others = [p for p in variable((*key.partition, *key.row)) if p != place.part]
+    key = list(view.scheme.each_key())[subject.place.key.row][0]
+    others = [p for p in variable((*key.partition, *key.row)) if p != subject.place.part]
     if any(p.tells_time or p.rises_within or follows_clock(p, view) for p in others):
         return None
     peak = at_peak(
@@ -92,9 +88,8 @@ def counter_commits_per_s(subject: Subject) -> float:
 
 def rises_with_arrival(subject: Subject) -> bool | None:
     """Whether each entity at hand has a greater number than the one before; unknown without an order of arrival."""
-    place: KeyPart = subject.item
     population = subject.view.population
-    name = place.part.properties[0] if len(place.part.properties) == 1 else ""
+    name = subject.place.part.properties[0] if len(subject.place.part.properties) == 1 else ""
     if population is None or population.arrival is None or not population.has(name) or name in population.hashed:
         return None
     column = population.frame.get_column(name).head(population.rows).drop_nulls()
@@ -144,11 +139,10 @@ def beyond_ascii(subject: Subject) -> float | None:
 
 def missing_share(subject: Subject) -> float | None:
     """The share of entities without one of its properties; a list that is empty makes no row, and is not missing."""
-    place: KeyPart = subject.item
     population = subject.view.population
-    if population is None or place.part.several is not None:
+    if population is None or subject.place.part.several is not None:
         return None
-    shares = [1 - population.sizes(n).present for n in place.part.properties if population.has(n)]
+    shares = [1 - population.sizes(n).present for n in subject.place.part.properties if population.has(n)]
     return max(shares, default=None)
 
 
