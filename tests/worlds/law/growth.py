@@ -131,9 +131,8 @@ def _keys(world: World, scheme: Scheme, later: tuple[Row, ...]) -> Iterator[Brok
     for text in (text for key in scheme.each_key() for text in key[:2]):
         kept = current is not None and text in (current.partition, current.row)
         for part in parse(text):
-            if not kept or _in_order(world).intersection(
-                properties(part)
-            ):  # else nobody asks for the order of keys in use
+            # Nobody may ask for the order of keys in use.
+            if not kept or _in_order(world).intersection(properties(part)):
                 yield from _sorted(part, grown, scheme)
 
 
