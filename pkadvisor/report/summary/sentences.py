@@ -24,7 +24,7 @@ from pkadvisor.report.summary.figures import (
 from pkadvisor.report.summary.scans import query_reads, still_scans
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, condition, no_key_holds, ranking_of, sureness
 
-BUSIEST = "does the log hold the busiest hours?"
+BUSIEST = "is the log of the busiest time?"
 ONLY_READ = "is this table only read? The log has no writes of it."
 QUERY = "query"
 NOT_PRICED = "' is left out of the cost: "
@@ -424,9 +424,9 @@ def _stale(best: AnalysisFullScheme) -> str:
     }  # fmt: skip
     readers = [c for c in best.classes if c.operation == "query" and c.via in late]
     busiest = max(readers, key=lambda c: float(c.rate_per_s), default=None)
-    rows = "Its index row is" if len(late) == 1 else "Index rows are"
+    rows = "Its index row lags" if len(late) == 1 else "Index rows lag"
     who = "readers" if busiest is None else f"'{brief(busiest.name)}'"
-    return f"may {who} miss the newest rows? {rows} written later."
+    return f"can {who} do without the newest rows? {rows}."
 
 
 _FIXED = re.compile(r"\{[^{}]+\}")

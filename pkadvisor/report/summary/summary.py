@@ -92,7 +92,8 @@ def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
         whole = [f"{name} {turns} from {rate(before)} to {after}: then {then}." for then in ways]
         if not in_short:
             return whole[0]
-        said = [*whole[:1], *(f"{name} {turns} to {after}: {then}." for then in ways)]
+        from_to = f"from {rate(before)} to {after}"
+        said = [*whole[:1], *(f"{name} {turns} {span}: {then}." for span in (from_to, f"to {after}") for then in ways)]
         return next((text for text in said if len(text) <= ONE_LINE), said[-1])
     if flip.turn == "dominated":
         return "you add queries. No rate of today's queries would change it."

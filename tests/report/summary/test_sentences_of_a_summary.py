@@ -22,7 +22,7 @@ from pkadvisor.report.words import _in_keys_alone
 from tests.report.summary.test_summary import Document, only, summarize
 from tests.report.support import result
 
-STALE = "may 'by-age' miss the newest rows? Its index row is written later."
+STALE = "can 'by-age' do without the newest rows? Its index row lags."
 
 
 # -- sentences --------------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     table["data"]["sampling"] = "complete"
     assert said() == {"Check": "are the declared rates right? No log was given."}
     found["log"] = result("microblog")["log"]
-    assert said() == {"Check": "does the log hold the busiest hours?"}
+    assert said() == {"Check": "is the log of the busiest time?"}
     table["workload"] = [each for each in table["workload"] if each["operation"] == "query"]
     assert said() == {"Check": "is this table only read? The log has no writes of it."}
     found["log"] = None
