@@ -32,6 +32,8 @@ class AnalyzeRequest:
     """What the command line asks for; all paths as typed."""
 
     data: tuple[str, ...] = ()
+    sample: str | None = None
+    """The bundled sample that data, logs and a design beside the data are of."""
     logs: tuple[str, ...] = ()
     design: str | None = None
     profiles: tuple[str, ...] = ()

@@ -90,10 +90,12 @@ def _settings(request: AnalyzeRequest) -> AnalysisSetting:
     """What was asked for, as far as it differs from what is asked for anyway."""
     usual = AnalyzeRequest()
     limits = [str(limits) for limits in request.limits if not isinstance(limits, TomlFile)]
-    words = ["advisor", "analyze", *sorted(_bare(text) for text in request.data)]
+    named = () if request.sample else request.data
+    words = ["advisor", "analyze", *sorted(_bare(text) for text in named)]
     for option, values in (
-        ("--log", sorted(_bare(log) for log in request.logs)),
-        ("--design", [_bare(request.design)] if request.design else []),
+        ("--sample", [request.sample] if request.sample else []),
+        ("--log", sorted(_bare(log) for log in request.logs) if not request.sample else []),
+        ("--design", [_bare(request.design)] if request.design and not _of_sample(request) else []),
         ("--profile", sorted(_bare(profile) for profile in request.profiles)),
         ("--limits", [_bare(path) for path in limits]),
         ("--candidates", [_bare(request.candidates)] if request.candidates else []),
@@ -148,6 +150,12 @@ def _check_rates(judged: Sequence[Judged], sections: Sequence[Section], draft: s
         fix="fill in the skeleton below as design.yaml and give it with --design (or give a --log)",
         skeleton=draft or skeleton(columns, section.table),
     )
+
+
+def _of_sample(request: AnalyzeRequest) -> bool:
+    """Whether the design is that of the bundled sample."""
+    folders = {Path(text.rpartition("=")[2]).parent for text in request.data}
+    return request.sample is not None and Path(str(request.design)).parent in folders
 
 
 def _bare(text: str) -> str:

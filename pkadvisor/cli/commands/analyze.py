@@ -169,6 +169,7 @@ def build_request(
 
     return AnalyzeRequest(
         data=inputs.data,
+        sample=reading.sample,
         logs=inputs.logs,
         design=inputs.design,
         profiles=inputs.profiles,
