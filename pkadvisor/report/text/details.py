@@ -276,8 +276,7 @@ def _why(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
     lines = []
     if table.ranking_says == "change" and current is not None and current.loses:
         reasons = [v.message for v in current.violations] + _remarks(current)
-        for reason in reasons[:4] or [lost(current.loses)]:
-            lines.append(("current", reason))
+        lines += [("current", reason) for reason in reasons[:4] or [lost(current.loses)]]
     if table.ranking_says in ("change", "choose") and _straight(best):
         lines.append(("recommended", _straight(best)))
     if table.ranking_says == "change" and (gone := left_out(current, best)):
@@ -298,8 +297,7 @@ def _why(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
             lines.append(("", f"{other}{flip_sentence(table.flip)}"))
     if table.confidence is not None and not doubt(table) and not table.why_not:
         lines.append(("confidence", sureness(table.confidence)))
-    for message in _remarks(best)[:4]:
-        lines.append(("note", message))
+    lines += [("note", message) for message in _remarks(best)[:4]]
     if lines:
         page.line("Why", "head")
         for label, text in lines:

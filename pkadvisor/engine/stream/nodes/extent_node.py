@@ -269,9 +269,8 @@ class ExtentNode(ExtentSealing):
             await self._store(replica, data)
             return
         world, name, extent = self._world, self.name, replica.extent
-        parts = [self._store(replica, data)]
-        for node in replica.replicas[1:]:
-            parts.append(world.call(name, node, SERVICE, "replicate", extent, offset, data))
+        others = [world.call(name, node, SERVICE, "replicate", extent, offset, data) for node in replica.replicas[1:]]
+        parts = [self._store(replica, data), *others]
         for answer in await world.gather(parts, name):
             if answer is not None:
                 replica.closed = replica.closed or "an append failed"
