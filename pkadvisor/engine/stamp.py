@@ -19,7 +19,7 @@ from pkadvisor.engine.partition.lock_service import LockService
 from pkadvisor.engine.partition.partition_manager import PartitionManager
 from pkadvisor.engine.partition.partition_map import FrontEnd, PartitionMap
 from pkadvisor.engine.partition.partition_server import PartitionServer
-from pkadvisor.engine.partition.statistics import Statistics, total
+from pkadvisor.engine.partition.range_partition import Statistics, total
 from pkadvisor.engine.stream.topology import lay_out
 from pkadvisor.engine.worlds.world import World
 from pkadvisor.values import dataclass

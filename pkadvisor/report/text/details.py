@@ -20,9 +20,8 @@ from pkadvisor.report.summary.figures import by_load, lost, reads_only_what_it_r
 from pkadvisor.report.summary.sentences import left_out
 from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title, without_tried
 from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
-from pkadvisor.report.text.page import Page
+from pkadvisor.report.text.page import Page, write_heat
 from pkadvisor.report.text.scheme_page import flip_sentence, write_broken, write_grounds, write_ranking
-from pkadvisor.report.text.text_charts import write_heat
 
 
 def write_details(page: Page, result: AnalysisDocument, verbose: bool) -> None:

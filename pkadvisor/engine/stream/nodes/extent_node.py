@@ -20,9 +20,8 @@ from contextlib import suppress
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.access import ExtentSealed, NotThere, ReplicaFailed, TooSlow
 from pkadvisor.engine.stream.blocks import check_whole, decode, encode
-from pkadvisor.engine.stream.nodes.catalog import Created, Deleted, Flushed, Sealed, Truncation
 from pkadvisor.engine.stream.nodes.extent_store import PLACE, ExtentStore, Replica, file_name
-from pkadvisor.engine.stream.nodes.record_file import RecordFile
+from pkadvisor.engine.stream.nodes.record_file import Created, Deleted, Flushed, RecordFile, Sealed, Truncation
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, EngineError, ReadFailed, Unreachable, World
 
