@@ -8,7 +8,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice.choice import Cost, Instance, SetBudget, Statement, StatementPlan, Structure
+from pkadvisor.design.choice.choice import Cost, Instance, Statement, StatementPlan, Structure
 
 numbers = st.integers(0, 12).map(float)
 wide = st.sampled_from([0.0, 1.0, 2.0, 5.0, 10.0, 11.0, 40.0, 100.0, 101.0, 110.0, 400.0])
@@ -24,7 +24,7 @@ def costs(draw: st.DrawFn, resources: list[str]) -> Cost:
 
 @st.composite
 def instances(draw: st.DrawFn, most: int = 12) -> Instance:
-    """At most ``most`` structures of one to three kinds: ties, dear updates, budgets, and sets that cannot be."""
+    """At most ``most`` structures of one to three kinds: ties, dear updates, and sets that cannot be."""
     resources = ["disk", "account"][: draw(st.integers(0, 2))]
     structures: list[Structure] = []
     statements: list[Statement] = []
@@ -53,13 +53,9 @@ def instances(draw: st.DrawFn, most: int = 12) -> Instance:
             if ordered:
                 plans.sort(key=lambda p: (p.cost.requests_per_s, p.structures))
             statements.append(Statement(f"k{kind}q{number}", tuple(plans), ordered))
-    budgets = []
-    if draw(st.booleans()):
-        measure = draw(st.sampled_from(["storage_bytes", "requests_per_s", "index_rows", "eventual_rows"]))
-        budgets.append(SetBudget("budget", measure, draw(st.sampled_from([0.0, 1.0, 10.0, 100.0]))))
     capacities = tuple((name, draw(st.sampled_from([100.0, 600.0, 3000.0, 6000.0]))) for name in resources)
     most_rows = draw(st.sampled_from([None, None, 0, 1, 3]))
-    return Instance(tuple(structures), tuple(statements), capacities, tuple(budgets), rows_most=most_rows)
+    return Instance(tuple(structures), tuple(statements), capacities, rows_most=most_rows)
 
 
 Goals = tuple[Fraction, Fraction, Fraction, Fraction, int, int, Fraction, Fraction, int, tuple[str, ...]]
@@ -115,17 +111,7 @@ def goals_of(instance: Instance, some: tuple[Structure, ...], plans: tuple[State
         for name, capacity in instance.capacities
     ]
     names = {s.name for s in some}
-    factors: list[Fraction] = []
-    totals = {
-        "storage_bytes": stored,
-        "requests_per_s": requests,
-        "index_rows": Fraction(rows),
-        "eventual_rows": Fraction(away),
-    }
-    for budget in instance.budgets:
-        taken = totals[budget.measure]
-        factors.append(taken / Fraction(budget.limit) if budget.limit else 1 + taken)
-    factors += [share * Fraction(instance.horizon_factor) for share in shares]
+    factors = [share * Fraction(instance.horizon_factor) for share in shares]
     worst = max(factors, default=Fraction(0))
     late = max((Fraction(c.latency_excess) for c in paid), default=Fraction(0))
     return (
@@ -180,7 +166,6 @@ def generated(seed: int, kinds: int, statements: int, mains: int, rows: int, *, 
         tuple(structures),
         made,
         tuple(capacities),
-        (SetBudget("index rows", "index_rows", 3.0 * kinds),),
     )
 
 

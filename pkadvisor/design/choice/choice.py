@@ -32,8 +32,6 @@ VAIN_PER_S = 2_000.0
 serves. Assumed."""
 ENTITIES_TOLERANCE = 0.01
 BYTES_TOLERANCE = 0.01
-BUDGETS = ("storage_bytes", "requests_per_s", "entities_per_s", "index_rows", "eventual_rows")
-"""What a budget may bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,30 +84,12 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class SetBudget:
-    """An upper bound on what a whole set takes; ``measure`` is one of ``BUDGETS``."""
-
-    name: str
-    measure: str
-    limit: float
-
-    def __post_init__(self) -> None:
-        if self.measure not in BUDGETS:
-            raise ValueError(f"measure is one of {', '.join(BUDGETS)}, not '{self.measure}'")
-
-    def factor(self, measured: float) -> float:
-        """How many times the limit; where nothing is allowed, 1 for nothing and 1 more for each unit."""
-        return measured / self.limit if self.limit else 1.0 + measured
-
-
-@dataclass(frozen=True, slots=True)
 class Instance:
     """Everything that a choice depends on. ``rows_most``: sets with more index rows are not looked at."""
 
     structures: tuple[Structure, ...]
     statements: tuple[Statement, ...]
     capacities: tuple[tuple[str, float], ...] = ()
-    budgets: tuple[SetBudget, ...] = ()
     horizon_factor: float = 3.0
     rows_most: int | None = None
 
@@ -130,10 +110,6 @@ class Instance:
     def kinds(self) -> tuple[str, ...]:
         """Entity kinds, in the order of their structures."""
         return tuple(dict.fromkeys(s.kind for s in self.structures))
-
-    def constraints(self) -> tuple[str, ...]:
-        """Names of the hard constraints that hold a set back, those by rule before those by load."""
-        return tuple(dict.fromkeys([*(b.name for b in self.budgets), *(name for name, _ in self.capacities)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,25 +153,17 @@ def worth(instance: Instance, chosen: Chosen) -> Worth:
             loads.setdefault(name, []).append(load)
     taken = {name: fsum(values) for name, values in loads.items()}
     rows = [s for s in there if s.main]
-    totals = {
-        "storage_bytes": fsum(s.storage_bytes for s in there),
-        "requests_per_s": fsum(c.requests_per_s for c in costs),
-        "entities_per_s": fsum(c.entities_per_s for c in costs),
-        "index_rows": float(len(rows)),
-        "eventual_rows": float(sum(s.eventual for s in rows)),
-    }
-    factors = [b.factor(totals[b.measure]) for b in instance.budgets]
-    factors += [taken.get(name, 0.0) * instance.horizon_factor / capacity for name, capacity in instance.capacities]
+    factors = (taken.get(name, 0.0) * instance.horizon_factor / capacity for name, capacity in instance.capacities)
     worst = max(factors, default=0.0)
     return Worth(
         worst if worst > 1 + EXACT else 0.0,
         max((c.latency_excess for c in costs), default=0.0),
-        totals["requests_per_s"],
+        fsum(c.requests_per_s for c in costs),
         min((cap / taken[name] for name, cap in instance.capacities if taken.get(name, 0.0) > 0), default=inf),
-        int(totals["eventual_rows"]),
+        sum(s.eventual for s in rows),
         len(rows),
-        totals["entities_per_s"],
-        totals["storage_bytes"],
+        fsum(c.entities_per_s for c in costs),
+        fsum(s.storage_bytes for s in there),
         sum(len(name) for name in chosen.structures),
         chosen.structures,
     )

@@ -88,14 +88,13 @@ class _Search:
         requests = self.constraints_and_latency()
         self.within("requests", requests, self.model.total("requests_per_s"), "requests_per_s", REQUESTS_TOLERANCE)
         self.break_factor()
-        rows = len(self.instance.structures) + 1.0
-        fewest = self.model.measure("index_rows")
-        for column in self.model.measure("eventual_rows"):
-            fewest[column] += rows
+        structures, y = self.instance.structures, self.model.y
+        rows = len(structures) + 1.0
+        fewest = {y[s.name]: 1.0 + rows * s.eventual for s in structures if s.main}
         self.exactly("structures", fewest, lambda w: w.eventual * rows + w.index_rows)
         entities = self.model.total("entities_per_s")
         self.within("entities", self.model.solve(entities), entities, "entities_per_s", ENTITIES_TOLERANCE)
-        stored = self.model.measure("storage_bytes")
+        stored = {y[s.name]: s.storage_bytes for s in structures if s.storage_bytes}
         self.within("storage", self.model.solve(stored), stored, "storage_bytes", BYTES_TOLERANCE)
         lengths = {column: float(len(name)) for name, column in self.model.y.items()}
         self.exactly("length", lengths, lambda w: float(w.length))
