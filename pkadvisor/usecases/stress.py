@@ -25,7 +25,6 @@ from pkadvisor.stress.experiment.request import StressRequest, check_faults, che
 from pkadvisor.stress.experiment.runs import COLD, WARM
 from pkadvisor.stress.experiment.stress_result import stress_document
 from pkadvisor.stress.experiment.verdict import verdict_of
-from pkadvisor.stress.experiment.worker_process import started
 from pkadvisor.stress.load.faults import parse_fault
 from pkadvisor.stress.load.load_text import parse_load
 from pkadvisor.stress.requests.retry import RetryPolicy
@@ -151,15 +150,9 @@ def _table(
     progress: Progress,
 ) -> StressTable:
     done: list[FinishedDesign] = []
-    last, worker = len(table.designs) - 1, None
-    if last and not prepared_designs and session is None:
-        worker = started(table, last, request, limits)
     try:
         for place, design in enumerate(table.designs):
             progress.phase(f"run {table.section.table}, {design.label}")
-            if worker is not None and place == last and (ready := worker.result()) is not None:
-                done.append(ready)
-                continue
             prepared = prepared_designs[place] if prepared_designs else prepare(table, design, request, limits)
             findings = DesignFindings()
             try:
@@ -173,9 +166,6 @@ def _table(
                     done.append(finished(table, prepared, request, findings))
     except KeyboardInterrupt:
         raise _Interrupted(done) from None
-    finally:
-        if worker is not None:
-            worker.ended()
     return _closed(table, done, request)
 
 

@@ -63,8 +63,11 @@ def index_rows(main: Key, demand: Demand, ground: KeyGround) -> Iterator[IndexRo
     isolation = ground.bench.workload.isolation
     if isolation is not None and isolation not in equal:
         return
-    # What other classes bound begins the second order: a range of theirs is then one of these rows.
-    for names in dict.fromkeys((equal, tuple(sorted(equal, key=lambda n: -ground.bounded(n))))):
+    # What other classes bound begins the second order, also what it fixes by a rule: a range of theirs is then one of
+    # these rows.
+    made = [d.target for d in demand.conditions.derived if ground.bounded(d.target) and d.source in equal]
+    bounded = sorted((*made, *equal), key=lambda n: -ground.bounded(n))
+    for names in dict.fromkeys((equal, tuple(bounded))):
         yield from _rows_under(sorted(names, key=lambda n: n != isolation), main, demand, ground)
 
 

@@ -158,12 +158,16 @@ def _beside_current(
 def one_row_apart(
     best: CostEstimate, add: Callable[[KeyScheme], CostEstimate], ground: KeyGround
 ) -> Iterator[KeyScheme]:
-    """The best scheme with one index row more or less: sets of rows were compared by sums, which are not all of it."""
+    """The best scheme with one index row more or less, or in another order: sets of rows were compared by sums, which
+    are not all of it, and which know no sorting."""
     main, rows = KeyScheme(best.scheme.main), best.scheme.index_rows
     if len(rows) > 1:
         yield from (with_index_rows(main, tuple(r for r in rows if r is not row)) for row in rows)
     lacking = [row for row in rows_beside(add(main), ground) if row not in rows]
     yield from (with_index_rows(main, (*rows, row)) for row in lacking[:ROWS_TRIED])
+    for place, row in enumerate(rows):
+        alike = [each for each in lacking if (each.key.partition, each.copy) == (row.key.partition, row.copy)]
+        yield from (with_index_rows(main, (*rows[:place], each, *rows[place + 1 :])) for each in alike[:ROWS_TRIED])
 
 
 def _with_rows_added(now: CostEstimate, estimates: Sequence[CostEstimate]) -> CostEstimate | None:

@@ -28,7 +28,7 @@ _COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
 }
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def compiled(text: str) -> Matches | None:
     """The closure of a filter text; None for the empty text, which wants everything. Raises FilterSyntaxError."""
     return compile_filter(parse_filter(text)) if text.strip() else None
@@ -92,6 +92,7 @@ def _by_utf16(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
 # ------------------------------------------------------------------------------------------------ key range
 
 
+@lru_cache(maxsize=4096)
 def key_range(account: str, table: str, text: str) -> tuple[bytes, bytes]:
     """The rows of a table that the service looks at for a filter: ``low <= key < high``.
 
@@ -99,7 +100,7 @@ def key_range(account: str, table: str, text: str) -> tuple[bytes, bytes]:
     ``or`` and ``not`` bound nothing (azure-tables 3.1; "Designing a scalable partitioning strategy"). An empty range
     where nothing can match. Raises FilterSyntaxError, FilterLimitError.
     """
-    return tree_range(account, table, _parsed(text))
+    return tree_range(account, table, parse_filter(text) if text.strip() else None)
 
 
 def tree_range(account: str, table: str, tree: Filter | None) -> tuple[bytes, bytes]:
@@ -115,11 +116,6 @@ def tree_range(account: str, table: str, tree: Filter | None) -> tuple[bytes, by
         # An entity is prefix + RowKey, and what lies behind it is at least that with 0x00.
         low, high = _bounded(low, high, tree, "RowKey", (b"", b"\0"))
     return low, max(low, high)
-
-
-@lru_cache(maxsize=512)
-def _parsed(text: str) -> Filter | None:
-    return parse_filter(text) if text.strip() else None
 
 
 def _bounded(low: bytes, high: bytes, tree: Filter, name: str, ends: tuple[bytes, bytes]) -> tuple[bytes, bytes]:

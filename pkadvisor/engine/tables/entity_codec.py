@@ -97,6 +97,19 @@ def properties_of(value: bytes) -> dict[str, StoredProperty]:
     return decode_properties(memoryview(value)[_HEADER_BYTES:], value[0])
 
 
+KEPT_ROWS, KEPT_BYTES = 1 << 15, 1 << 11
+"""Values whose properties are kept for scans that come again, and how large one of them may be: 64 MB of bytes in all,
+at the most."""
+
+
+def known_properties(value: bytes) -> Mapping[str, StoredProperty]:
+    """As ``properties_of``, for rows that are looked at again and again; what it returns is shared: change nothing."""
+    return _kept(value) if len(value) <= KEPT_BYTES else properties_of(value)
+
+
+_kept = lru_cache(maxsize=KEPT_ROWS)(properties_of)
+
+
 def entity_of(key: EntityKey, sequence: int, value: bytes, select: Iterable[str] = ()) -> Entity:
     """The entity in a row; with ``select`` only the properties named."""
     properties = properties_of(value)

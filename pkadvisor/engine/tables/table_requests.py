@@ -19,6 +19,7 @@ from pkadvisor.engine.tables.entity_codec import (
     entity_of,
     etag,
     head,
+    known_properties,
     properties_of,
     unpack_head,
 )
@@ -142,9 +143,10 @@ class _Page:
                 continue
             self.examined += 1
             name = self._key(key)
-            properties = properties_of(value)
+            properties = known_properties(value)
             if matches is not None and not matches(name, properties, ticks):
                 continue
+            properties = dict(properties)  # whoever gets them may do with them what he likes
             if select:
                 properties = {chosen: properties[chosen] for chosen in select if chosen in properties}
                 size = entity_bytes(Entity(name, properties))

@@ -180,8 +180,8 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
     The order: figures that are guesses, advice that stands on conditions, limits at the growth asked for, atomicity
     that is lost, texts asked for in another case, keys of a log that the data lacks, keys that two entities may
     share, latency goals that are missed, rows that updates may move, rows that are read stale, values that the
-    current keys alone hold, queries that still scan, fixed text of the current keys that is gone, a sample,
-    declared rates.
+    current keys alone hold, queries that still scan, a new table that is one range, fixed text of the current keys
+    that is gone, a sample, a log without writes, declared rates.
     """
     best, says = table.recommended, ranking_of(table)
     if table.warnings:
@@ -207,6 +207,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
             ("Check", _stale(best) if _new_late_rows(table.current, best) else ""),
             ("Caveat", sentence_of(next((t for t in table.gives_up if t.startswith(KEYS_ALONE)), ""))),
             ("Caveat", sentence_of(next((t for t in table.notes if NOT_PRICED in t), "")) or still_scans(table, best)),
+            ("Caveat", _cold(table, best)),
             ("Caveat", left_out(table.current, best)),
             ("Check", _sampled(table.data) or ("" if logged else _inserts_apart(table.grounds))),
             ("Check", ONLY_READ if logged and all(q.operation == QUERY for q in table.workload) else ""),
@@ -234,6 +235,18 @@ def _grown(best: AnalysisFullScheme) -> str:
     if grown is not None:  # in one line: by how much the target is passed, and when
         text = f"{text[: grown.start()].rpartition(': ')[0]}: {grown['share']} the target after {grown['growth']}"
     return sentence_of(text)
+
+
+_MINUTES = re.compile(r"after about ([0-9,]+ minutes?)")
+
+
+def _cold(table: AnalysisTable, best: AnalysisFullScheme) -> str:
+    """That a new table does not take the peak before its range was split."""
+    warm_up = next((t for t in best.terms if t.name == "warm-up"), None)
+    after = _MINUTES.search(warm_up.source) if warm_up else None
+    if table.ranking_says == "keep" or warm_up is None or after is None or (warm_up.value or 0) <= 1:
+        return ""
+    return f"A new table takes the peak after about {after[1]}, once it is split."
 
 
 def _apart(best: AnalysisFullScheme) -> str:

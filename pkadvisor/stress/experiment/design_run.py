@@ -31,7 +31,7 @@ from pkadvisor.stress.experiment.notes import Note
 from pkadvisor.stress.experiment.partition_test import partition_test
 from pkadvisor.stress.experiment.pass_criteria import bears_load
 from pkadvisor.stress.experiment.predictions import class_predictions
-from pkadvisor.stress.experiment.prepared_design import PreparedDesign, load_at, prepare
+from pkadvisor.stress.experiment.prepared_design import PreparedDesign, load_at
 from pkadvisor.stress.experiment.proof import proof_of
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.runs import (
@@ -48,7 +48,6 @@ from pkadvisor.stress.experiment.verdict import BOUNDS
 from pkadvisor.stress.load.load import Load
 from pkadvisor.stress.placement.run_result import RunResult
 from pkadvisor.stress.requests.retry import RetryPolicy
-from pkadvisor.stress.requests.script_table import keeping
 from pkadvisor.values import dataclass
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -191,12 +190,3 @@ def finished(
         measured=findings.measured,
     )
     return FinishedDesign(part, findings.notes)
-
-
-def design_alone(table: DesignedTable, place: int, request: StressRequest, limits: Limits) -> FinishedDesign:
-    """One design of a table, as the document has it; Ctrl-C leaves nothing of it."""
-    findings = DesignFindings()
-    with keeping():
-        prepared = prepare(table, table.designs[place], request, limits)
-        run_design(findings, prepared, request, request.retry_policy, limits)
-        return finished(table, prepared, request, findings)

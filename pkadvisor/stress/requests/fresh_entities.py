@@ -25,6 +25,7 @@ from pkadvisor.lazy import np
 from pkadvisor.stress.requests.rows import Placed, Properties, pointer, rows_of
 from pkadvisor.table.edm import TICKS_MAX, EdmType, TypedValue
 from pkadvisor.table.store import EntityKey
+from pkadvisor.values import dataclass
 
 SERIALS = (EdmType.STRING, EdmType.INT32, EdmType.INT64, EdmType.GUID)
 """Types of which there are always new values."""
@@ -223,3 +224,14 @@ def start_after(population: Population, entities: Sequence[Mapping[str, TypedVal
     if name is None or population.types.get(name) is not EdmType.DATETIME:
         return 0
     return (ends_of(name, entities)[1] // second + 1) * second
+
+
+@dataclass(frozen=True, slots=True)
+class Inserting:
+    """How a class inserts. ``groups``: for each instance the entities that go with it, none where another has them."""
+
+    fresh: FreshEntities
+    together: bool
+    gathered: frozenset[int]
+    groups: Sequence[Sequence[int]] | None
+    each: float

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.stress.requests.rows import Placed, Properties, as_stored, is_written, rows_of
+from pkadvisor.stress.requests.program_reads import Stages
+from pkadvisor.stress.requests.rows import KeyTexts, Placed, Properties, as_stored, is_written
 from pkadvisor.table.edm import EdmType, TypedValue, Value
 from pkadvisor.table.store import (
     Delete,
@@ -51,9 +52,11 @@ class Changes:
     sets: tuple[str, ...]
     touched: tuple[int, ...]
     _place: Mapping[int, int] = field(init=False, repr=False)
+    _texts: KeyTexts = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_place", place_numbers(self.scheme))
+        object.__setattr__(self, "_texts", KeyTexts(self.scheme, self.types))
 
     def delete(self, key: EntityKey, properties: Properties, etag: str = "*") -> Sent:
         """Removes an entity with its index rows."""
@@ -79,7 +82,7 @@ class Changes:
         moved = {via for via, (k, _) in enumerate(scheme.each_key()) if set(k.properties) & sets}
         before = {0: [key], **self._keys(key, old)}
         after = dict[int, list[Placed]]()
-        for placed in rows_of(scheme, new, self.types):
+        for placed in self._texts.rows_of(new):
             after.setdefault(placed.via, []).append(placed)
         main = after[0][0] if 0 in moved else Placed(0, key, new)
         shown = new if whole else {n: p for n, p in new.items() if not sets or n in sets}
@@ -123,7 +126,7 @@ class Changes:
 
     def _index_rows(self, main: EntityKey, properties: Properties) -> Iterable[Placed]:
         """The index rows that a change touches, as they are."""
-        for placed in rows_of(self.scheme, properties, self.types):
+        for placed in self._texts.rows_of(properties):
             if placed.via in self.touched and is_written(self.scheme.index_rows[placed.via - 1], properties):
                 yield placed
 
@@ -214,6 +217,13 @@ def changed_together(changes: Sequence[Sent]) -> Sent:
             groups[-1][key] = write
     first = tuple(grouped(tuple(group.values())) for groups in here.values() for group in groups)
     return Sent(first, tuple(operation for each in changes for operation in each.after))
+
+
+def in_stages(changes: Sequence[Sent]) -> Stages:
+    """What is sent at once, then what follows."""
+    for stage in ([o for each in changes for o in each.first], [o for each in changes for o in each.after]):
+        if stage:
+            yield tuple(stage)
 
 
 class OtherValues:

@@ -11,7 +11,7 @@ The plan is the one that ``estimate`` of ``design/cost/cost.py`` chose, and requ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
@@ -30,25 +30,14 @@ from pkadvisor.design.rows.demand import Demand
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import Transaction
 from pkadvisor.stress.requests.asked_values import AskedValue, parameters_asked, values_asked
-from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, start_after
+from pkadvisor.stress.requests.fresh_entities import FreshEntities, Inserting, ends_of, start_after
 from pkadvisor.stress.requests.program_reads import Reader, Stages, in_rounds, properties_of, target_of
-from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, changed_together, inserted
+from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, changed_together, in_stages, inserted
 from pkadvisor.stress.requests.retry import UPDATES_MAX, GivenUp
-from pkadvisor.stress.requests.rows import Placed, Properties, rows_of, stored_entities
+from pkadvisor.stress.requests.rows import KeyTexts, Placed, Properties, stored_entities
 from pkadvisor.table.edm import TypedValue
 from pkadvisor.table.store import Entity, EntityKey
 from pkadvisor.values import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class _Inserting:
-    """How a class inserts. ``groups``: for each instance the entities that go with it, none where another has them."""
-
-    fresh: FreshEntities
-    together: bool
-    gathered: frozenset[int]
-    groups: Sequence[Sequence[int]] | None
-    each: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +48,16 @@ class _Class:
     cost: ClassCost
     asked: tuple[AskedValue, ...]
     reader: Reader | None = None
-    inserting: _Inserting | None = None
+    inserting: Inserting | None = None
     changes: Changes | None = None
     locates: bool = False
     together: bool = False
     """Whether the entities that one request changes go in one group."""
     own: dict[int, Properties] = field(default_factory=dict)
+    planned: dict[int, tuple[Properties, Iterable[Request]]] = field(default_factory=dict)
+    """By instance its parameters and first requests, where no clock has a say in them."""
+    changed: dict[int, list[Sent]] = field(default_factory=dict)
+    """By instance its writes, where nothing is read before them."""
 
 
 class Programs:
@@ -98,6 +91,7 @@ class Programs:
         self.classes = tuple(c.demand.query.name for c in self._classes)
         self.instances = tuple(len(c.demand.instances) for c in self._classes)
         self._ends: dict[str, tuple[int, int]] = {}
+        self._texts = KeyTexts(scheme, self.types)
         self._filler: dict[int, dict[str, TypedValue]] = {}
 
     # -- the table -----------------------------------------------------------------------------------------------
@@ -143,29 +137,31 @@ class Programs:
             yield from self._insert(request_class, request_class.inserting, instance, request, at_ns)
         elif request_class.changes is None:
             assert request_class.reader is not None
-            values = self.values(class_number, instance)
-            yield from request_class.reader.run(
-                request_class.reader.requests(values, self._ends_at(request_class, at_ns)), values, keep=False
-            )
+            values, planned = self._planned(request_class, instance, at_ns)
+            yield from request_class.reader.run(planned, values, keep=False)
         elif request_class.locates:
             for member in self._members(request_class, instance):
                 yield from self._located(request_class, request_class.changes, member, at_ns)
         else:
-            sent = [
-                self._named(request_class, request_class.changes, asked)
-                for asked in self._changing(request_class, instance)
-            ]
-            if sent:
-                yield from _stages([changed_together(sent)] if request_class.together and len(sent) > 1 else sent)
+            yield from in_stages(self._sent(request_class, request_class.changes, instance))
 
     def query_requests(self, class_number: int, instance: int, at_ns: int) -> tuple[Request, ...] | None:
         """All that a query sends but for further pages; None where an answer decides what is sent, or rows change."""
         request_class = self._classes[class_number]
         if request_class.reader is None or request_class.changes is not None or not request_class.reader.plain:
             return None
-        return tuple(
-            request_class.reader.requests(self.values(class_number, instance), self._ends_at(request_class, at_ns))
-        )
+        return tuple(self._planned(request_class, instance, at_ns)[1])
+
+    def _planned(self, request_class: _Class, instance: int, at_ns: int) -> tuple[Properties, Iterable[Request]]:
+        """The parameters of one request of a class that reads, and what it sends first."""
+        known = request_class.planned.get(instance)
+        if known is None:
+            reader, values = request_class.reader, self._parameters(request_class, instance)
+            assert reader is not None
+            known = values, reader.requests(values, self._ends_at(request_class, at_ns))
+            if not reader.plan.back and reader.plan.periods is None:
+                request_class.planned[instance] = known
+        return known
 
     def asked(self, class_number: int, instance: int) -> tuple[object, ...] | None:
         """What tells one query of a class from others; None for classes that write."""
@@ -212,7 +208,7 @@ class Programs:
             self._filler[row] = {n: TypedValue(v.type, v.value) for n, v in literals.items()}
         return self._filler[row]
 
-    def _insert(self, request_class: _Class, how: _Inserting, instance: int, request: int, at_ns: int) -> Stages:
+    def _insert(self, request_class: _Class, how: Inserting, instance: int, request: int, at_ns: int) -> Stages:
         if how.groups is not None:
             like = [self.entities[n] for n in how.groups[instance]]
         else:
@@ -225,11 +221,11 @@ class Programs:
         placed: list[Sequence[Placed]] = []
         for member, properties in enumerate(like):
             if replace:
-                placed.append(tuple(rows_of(self.scheme, properties, self.types)))
+                placed.append(tuple(self._texts.rows_of(properties)))
             else:
                 placed.append(how.fresh.rows(properties, request, at_ns, member))
         sent = inserted(self.table, self.scheme, placed, together=how.together, gathered=how.gathered, replace=replace)
-        yield from _stages((sent,))
+        yield from in_stages((sent,))
 
     def _members(self, request_class: _Class, instance: int) -> list[int]:
         """The instances that one request changes: its own, and the next ones where it changes several entities."""
@@ -260,12 +256,12 @@ class Programs:
         An entity that an earlier request of the run removed is written all the same: a request that finds its entity
         costs as much, and the load is declared as such requests.
         """
-        values = self._parameters(request_class, instance)
         drawn = self.entity(request_class, instance)
         reader, query = request_class.reader, request_class.demand.query
         assert reader is not None
         for _ in range(UPDATES_MAX if query.read_modify_write else 1):
-            rows = yield from reader.run(reader.requests(values, self._ends_at(request_class, at_ns)), values)
+            values, planned = self._planned(request_class, instance, at_ns)
+            rows = yield from reader.run(planned, values)
             sent: list[Sent] = []
             conditional, plan = False, reader.plan
             for entity in rows:
@@ -290,6 +286,16 @@ class Programs:
                     yield after
                 return
         raise GivenUp
+
+    def _sent(self, request_class: _Class, changes: Changes, instance: int) -> Sequence[Sent]:
+        """The writes of a request that reads nothing before."""
+        sent = request_class.changed.get(instance)
+        if sent is None:
+            sent = [self._named(request_class, changes, asked) for asked in self._changing(request_class, instance)]
+            if request_class.together and len(sent) > 1:
+                sent = [changed_together(sent)]
+            request_class.changed[instance] = sent
+        return sent
 
     def _named(self, request_class: _Class, changes: Changes, asked: Properties) -> Sent:
         """Writes the entity that the filter names, from the values that it names; nothing is read."""
@@ -331,7 +337,7 @@ class Programs:
                 return changes.upsert(key, drawn)
 
     def _main_key(self, properties: Properties) -> EntityKey:
-        return next(iter(rows_of(self.scheme, properties, self.types))).key
+        return next(iter(self._texts.rows_of(properties))).key
 
     @cached_property
     def _others(self) -> OtherValues:
@@ -351,7 +357,7 @@ class Programs:
         together = kept_together(query.name, self.bench, self.estimate.transactions) == 1
         return _Class(demand, cost, asked, reader, None, changes, locates(cost.plan), together)
 
-    def _inserting(self, demand: Demand) -> _Inserting:
+    def _inserting(self, demand: Demand) -> Inserting:
         query, scheme, population = demand.query, self.scheme, self.bench.population
         each = query.entities_per_request
         outcome, declared = next(
@@ -382,7 +388,7 @@ class Programs:
             members = max(map(len, groups), default=1)
         common = group_by if together else ()
         fresh = FreshEntities(scheme, population, self.start_ticks, group_by=common, members=members)
-        return _Inserting(fresh, together, gathered, groups, each)
+        return Inserting(fresh, together, gathered, groups, each)
 
     def _groups(self, demand: Demand, declared: Transaction, mean: float, most: int) -> list[list[int]]:
         """For each instance the data rows of its group, at its first row; none at the others.
@@ -440,11 +446,3 @@ class Programs:
         if name == self._arrival:
             newest = max(newest, self.start_ticks + at_ns // 100)
         return oldest, newest
-
-
-def _stages(changes: Sequence[Sent]) -> Stages:
-    """What is sent at once, then what follows."""
-    yield tuple(operation for each in changes for operation in each.first)
-    after = tuple(operation for each in changes for operation in each.after)
-    if after:
-        yield after

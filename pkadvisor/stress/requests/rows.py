@@ -204,8 +204,20 @@ def stored_entities(
     texts, index_rows = KeyTexts(scheme, types), [row for _, row in scheme.each_key()]
     numbers = sequence_numbers(scheme, entities, types)
     taken: set[EntityKey] = set()
+    made: dict[int, Property | None] = {}
+
+    def stored(literal: TypedValue) -> Property | None:
+        """Its property, made once for each literal: entities share them (``entities_of``)."""
+        if id(literal) not in made:
+            made[id(literal)] = None if _too_early(literal) else Property(literal.type, literal.value)
+        return made[id(literal)]
+
     for number, properties in enumerate(entities):
-        whole = as_stored(properties)
+        whole = {
+            n: p
+            for n, literal in properties.items()
+            if n not in SYSTEM_PROPERTIES and (p := stored(literal)) is not None
+        }
         for via, key, held in texts.rows_of(properties, numbers[number]):
             if not is_written(index_rows[via], properties):
                 continue

@@ -45,7 +45,7 @@ MANY_REQUESTS = 1_000_000
 
 WASTED = 2
 """Planned attempts for each one that is sent, from which on windows are made shorter."""
-LITTLE = 200
+LITTLE = 800
 """Attempts that take no longer than the work that every window makes."""
 SHORTEST_NS = 1_000_000
 

@@ -78,7 +78,6 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     if before is None:
         return
     stays_small, breaks = one_partition(small, kind), _value(before, "constraints") > 0
-    single = stays_small or breaks
     counts = Counts(small)
     more = coming(small)
     mains = main_keys(kind, single=stays_small, coming=more)
@@ -90,7 +89,7 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
         yield from (b for b in judge(counts, before, found) if b.what == _lost_by("constraints"))
     advised = replace(scheme_of(before), index_rows=())
     for number, main in enumerate(dict.fromkeys([*map(scheme_of, winners[:1]), advised])):
-        rows = {beside(main, (row,)).text: row for row in index_rows(kind, single=single, coming=more)}
+        rows = {beside(main, (row,)).text: row for row in index_rows(kind, single=stays_small, coming=more)}
         singles = some(random, small, [beside(main, (row,)) for row in rows.values()], SINGLE_ROWS)
         if not singles:
             continue
@@ -191,6 +190,8 @@ class Counts:
                 sent, counted = _of_class(answers, each, layout)
                 requests, entities = requests + answers.asked.rate * sent, entities + answers.asked.rate * counted
         found = {goal: _value(printed, goal) for goal, _ in GOALS}
+        if any(transaction.group_by for transaction in self._world.transactions):
+            requests = found["requests"]  # one for each group of writes, which no loop over single ones tells
         return {**found, "requests": requests, "entities": entities}
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 from tests.worlds.enumerated import counts_up
-from tests.worlds.key_text import Call, Part, Property, Writer, parse
+from tests.worlds.key_text import Call, Part, Property, Writer, parse, properties
 from tests.worlds.model import Growth, Kind, Scheme, World
 from tests.worlds.rows import lay_out
 from tests.worlds.running import Document, analyzed, scheme_of, scored
@@ -117,19 +117,29 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
     later = carried(world, Random(f"{NAME} {world.seed}"))
     now = [v for v in best["violations"] if not v["assumed_growth"]]
     if later is not None and not now and "{seq(" not in scheme.text:
-        yield from _keys(world.kinds[0], scheme, later)
+        yield from _keys(world, scheme, later)
     if not now and "{each(" not in scheme.text:  # candidates have no rows for each value of a list
         yield from _limits(world, best, scheme, folder)
 
 
-def _keys(kind: Kind, scheme: Scheme, later: tuple[Row, ...]) -> Iterator[Broken]:
+def _keys(world: World, scheme: Scheme, later: tuple[Row, ...]) -> Iterator[Broken]:
+    kind, current = world.kinds[0], world.current
     main = Scheme(scheme.partition, scheme.row)
     grown = replace(kind, rows=(*kind.rows, *later))
     if lay_out(kind, main).unique and not lay_out(grown, main).unique:
         yield Broken(NAME, "keys at the horizon", main.text, "two entities share one", "unique", keys=main)
     for text in (text for key in scheme.each_key() for text in key[:2]):
+        kept = current is not None and text in (current.partition, current.row)
         for part in parse(text):
-            yield from _sorted(part, grown, scheme)
+            # Nobody may ask for the order of keys in use.
+            if not kept or _in_order(world).intersection(properties(part)):
+                yield from _sorted(part, grown, scheme)
+
+
+def _in_order(world: World) -> set[str]:
+    """The properties that queries ask for by a range or in their order."""
+    bounded = {c.name for asked in world.asked for c in asked.comparisons() if c.operator not in ("eq", "ne")}
+    return bounded | {name for asked in world.asked for name, _ in asked.order_by}
 
 
 def _sorted(part: Part, kind: Kind, scheme: Scheme) -> Iterator[Broken]:
