@@ -36,8 +36,7 @@ DEFAULT_HORIZON_FACTOR = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One number of a cost: its unit, where it comes from, and the interval that holds it with 95 % where it was
-    estimated."""
+    """One number of a cost: its unit, its source, and the interval that holds it with 95 % where it was estimated."""
 
     name: str
     value: float

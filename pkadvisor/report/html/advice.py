@@ -17,8 +17,8 @@ from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.stress_words import scheme_target
-from pkadvisor.report.summary.figures import BREAKS, ROWS, lost, read_per_returned, reads_only_what_it_returns
-from pkadvisor.report.summary.scans import SCANS
+from pkadvisor.report.summary.figures import BREAKS, ROWS, lost, read_per_returned
+from pkadvisor.report.summary.scans import SCANS, reads_only_what_it_returns
 from pkadvisor.report.summary.sentences import SHARED, SHARED_KEYS, UNIQUE_IN_SAMPLE
 from pkadvisor.report.summary.summary import summarize, summarize_table
 from pkadvisor.report.summary.verdicts import table_title

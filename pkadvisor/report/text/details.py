@@ -16,8 +16,8 @@ from pkadvisor.documents.analysis_scheme import (
 from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.numbers import MONTH_S, amount, breaks, milliseconds, percent, plural, rate
 from pkadvisor.report.documents.stored import quoted
-from pkadvisor.report.summary.figures import by_load, lost, reads_only_what_it_returns, term
-from pkadvisor.report.summary.sentences import left_out
+from pkadvisor.report.summary.figures import by_load, left_out, lost, term
+from pkadvisor.report.summary.scans import reads_only_what_it_returns
 from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title, without_tried
 from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
 from pkadvisor.report.text.page import Page, write_heat
