@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.lsm import combine as combine_module
+from pkadvisor.engine.lsm import checkpoint_writer
 from pkadvisor.engine.lsm import tree as tree_module
 from pkadvisor.engine.lsm.bloom import Filter, digest
 from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
@@ -168,7 +168,7 @@ def range_without_its_first_place(patch: pytest.MonkeyPatch) -> None:
 
 def drop_tombstones_too_early(patch: pytest.MonkeyPatch) -> None:
     """Every combine treats its checkpoints as the oldest."""
-    right = combine_module.combine
+    right = checkpoint_writer.combine
 
     async def combine(readers: Any, writer: Any, *, bottom: bool) -> None:
         await right(readers, writer, bottom=True)

@@ -315,9 +315,11 @@ def _kind(shape: KeyShape, frame: pl.DataFrame, taken: set[str], several: bool) 
 
 
 def _kind_name(label: str, taken: set[str]) -> str:
-    """A name for a kind, after the word that its keys begin with."""
+    """A name for a kind, after the word that its keys begin with; after all that they begin with where another kind has
+    the word."""
     stem = "".join(c if c.isalnum() else "_" for c in label).strip("_")[:40] or "rows"
-    name, number = stem, 2
+    word = label.partition(":")[0]
+    name, number = word if word.isalnum() and word.lower() not in taken else stem, 2
     while name.lower() in taken:
         name, number = f"{stem}_{number}", number + 1
     taken.add(name.lower())

@@ -119,6 +119,7 @@ def entity_of(key: EntityKey, sequence: int, value: bytes, select: Iterable[str]
     return Entity(key, properties, ticks, etag(ticks, sequence))
 
 
+@lru_cache(maxsize=1 << 15)
 def etag(ticks: int, sequence: int) -> str:
     """The ETag of one state of an entity: like the service's, its Timestamp, and behind that a number.
 

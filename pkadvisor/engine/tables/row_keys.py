@@ -13,7 +13,10 @@ PartitionKey and an empty RowKey. [H]
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
+
+from pkadvisor.table.store import EntityKey
 
 SCHEMA_TABLE = "tables"
 """The reserved table name (data model reference), under which the engine keeps one row for each table."""
@@ -72,6 +75,23 @@ def decode_key(key: bytes) -> RowName:
     """The parts of a row key; ValueError where it is none."""
     account, table, partition_key, row_key = key.split(b"\0")
     return RowName(decode_part(account), decode_part(table), decode_part(partition_key), decode_part(row_key))
+
+
+KEPT_KEYS, KEPT_BYTES = 1 << 15, 256
+"""Row keys whose texts are kept for scans that come again, and how long one of them may be."""
+
+
+def entity_key(key: bytes) -> EntityKey:
+    """PartitionKey and RowKey of a row."""
+    return _kept_key(key) if len(key) <= KEPT_BYTES else _entity_key(key)
+
+
+def _entity_key(key: bytes) -> EntityKey:
+    _, _, partition_key, row_key = key.split(b"\0")
+    return EntityKey(decode_part(partition_key), decode_part(row_key))
+
+
+_kept_key = lru_cache(maxsize=KEPT_KEYS)(_entity_key)
 
 
 def partition_boundary(key: bytes) -> bytes:

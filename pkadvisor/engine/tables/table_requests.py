@@ -109,8 +109,6 @@ class _Page:
 
     __slots__ = (
         "_matches",
-        "_partition",
-        "_partition_key",
         "_request",
         "entities",
         "examined",
@@ -121,8 +119,6 @@ class _Page:
     def __init__(self, request: PageRequest, matches: Matches | None) -> None:
         self._request = request
         self._matches = matches
-        self._partition = b""
-        self._partition_key = ""
         self.entities: list[Entity] = []
         self.examined = 0
         self.size_bytes = 0
@@ -142,7 +138,7 @@ class _Page:
             if row_generation != generation:
                 continue
             self.examined += 1
-            name = self._key(key)
+            name = row_keys.entity_key(key)
             properties = known_properties(value)
             if matches is not None and not matches(name, properties, ticks):
                 continue
@@ -157,12 +153,6 @@ class _Page:
             self.size_bytes += size
             entities.append(Entity(name, properties, ticks, etag(ticks, sequence)))
         return None
-
-    def _key(self, key: bytes) -> EntityKey:
-        if not key.startswith(self._partition) or not self._partition:
-            self._partition = row_keys.partition_boundary(key)
-            self._partition_key = row_keys.decode_key(key).partition_key
-        return EntityKey(self._partition_key, row_keys.decode_part(key[len(self._partition) :]))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

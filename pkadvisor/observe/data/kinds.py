@@ -57,7 +57,7 @@ def _told_apart(whole: Dataset, names: Sequence[str], designed: bool) -> tuple[D
         seen = "; ".join(", ".join(k.name for k in rule.kinds) for rule in rules) or "none"
         fix = f"give the data as KIND=PATH for each kind; kinds found in the data: {seen}"
         raise UsageError(f"the kinds {', '.join(sorted(wanted))} cannot be told apart in {whole.name}", fix=fix)
-    judged = "judged as one kind" + (" unless their keys differ" if not designed else "")
+    judged = "judged as one kind" if designed else "those whose keys differ are judged apart"
     notes = tuple(
         f"{rule.sentence()}: {', '.join(f'{k.name} {k.row_count:,}' for k in rule.kinds[:4])}; {judged}"
         for rule in rules[:1]

@@ -230,12 +230,16 @@ class ScriptRecorder:
         for n in range(count):
             begin, end = low + (high - low) * n // count, low + (high - low) * (n + 1) // count
             out.append(
-                first._replace(
-                    key=first.key if not n or begin >= high else keys[begin],
-                    high=last.high if n + 1 == count or end >= high else keys[end],
-                    examined=examined * (n + 1) // count - examined * n // count,
-                    bytes_moved=each,
-                    continued=n > 0,
+                Asked(
+                    first.kind,
+                    first.key if not n or begin >= high else keys[begin],
+                    last.high if n + 1 == count or end >= high else keys[end],
+                    first.several,
+                    first.entities,
+                    examined * (n + 1) // count - examined * n // count,
+                    each,
+                    n > 0,
+                    first.answered,
                 )
             )
         return out
@@ -371,6 +375,7 @@ def _ranked(recorder: ScriptRecorder, recorded: Recorded, clock: KeyChanges) -> 
         np.array([rows[prefix] for prefix in prefixes], dtype=np.int64),
     )
     made: dict[int, Script] = {}
+    of_classes: dict[int, tuple[Script, ...]] = {}
     ranked_segments: dict[int, tuple[Stage, ...]] = {}
 
     def stages_of(segment: Segment) -> tuple[Stage, ...]:
@@ -381,13 +386,16 @@ def _ranked(recorder: ScriptRecorder, recorded: Recorded, clock: KeyChanges) -> 
             ranked_segments[id(segment)] = stages
         return stages
 
-    def script_of(notes: Notes) -> Script:
-        script = made.get(id(notes))
-        if script is None:
-            script = made[id(notes)] = Script(tuple(chain.from_iterable(map(stages_of, notes))))
-        return script
+    def scripts_of(of_class: Sequence[Notes]) -> tuple[Script, ...]:
+        if id(of_class) not in of_classes:  # most classes send the same in every epoch
+            ids = list(map(id, of_class))
+            for number, notes in dict(zip(ids, of_class, strict=True)).items():
+                if number not in made:
+                    made[number] = Script(tuple(chain.from_iterable(map(stages_of, notes))))
+            of_classes[id(of_class)] = tuple(map(made.__getitem__, ids))
+        return of_classes[id(of_class)]
 
-    epochs = tuple(tuple(tuple(map(script_of, notes)) for notes in of_classes) for of_classes in recorded)
+    epochs = tuple(tuple(map(scripts_of, epoch)) for epoch in recorded)
     return Scripts(space, programs.classes, epochs, clock.ends_ns)
 
 

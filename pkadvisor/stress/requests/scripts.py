@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.engine.tables.row_keys import encode_part
 from pkadvisor.lazy import Ints
 from pkadvisor.table.edm import utf16_key
 from pkadvisor.values import dataclass
@@ -29,6 +30,14 @@ class KeySpace:
     table: str
     keys: tuple[str, ...]
     rows: Ints = field(compare=False)
+    _beginnings: list[bytes] = field(default_factory=list, init=False, compare=False, repr=False)
+
+    @property
+    def beginnings(self) -> list[bytes]:
+        """What the rows of each PartitionKey begin with, behind what the rows of the table begin with."""
+        if not self._beginnings:
+            self._beginnings.extend(encode_part(key) + b"\0" for key in self.keys)
+        return self._beginnings
 
     def rank(self, partition_key: str) -> int:
         """The rank of a PartitionKey, or where it would stand."""

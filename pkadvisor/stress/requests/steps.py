@@ -33,12 +33,13 @@ def step_of(operation: Operation, outcome: Outcome, space: KeySpace) -> Step:
         case _:
             assert isinstance(operation, Write), "tables are made before a run"
             asked = _written((operation,), outcome, prefix)
-    low = bisect_right(space.keys, asked.key[len(prefix) :], key=_beginning) - 1
-    alone = asked.several or low < 0 or not asked.key.startswith(prefix + _beginning(space.keys[low]))
+    beginnings = space.beginnings
+    low = bisect_right(beginnings, asked.key[len(prefix) :]) - 1
+    alone = asked.several or low < 0 or not asked.key.startswith(prefix + beginnings[low])
     end = None
     if asked.several:
         inside = asked.high.startswith(prefix)  # else it is the end of the table
-        end = bisect_left(space.keys, asked.high[len(prefix) :], key=_beginning) if inside else len(space.keys)
+        end = bisect_left(beginnings, asked.high[len(prefix) :]) if inside else len(beginnings)
     return placed(asked, max(0, low), alone, end)
 
 

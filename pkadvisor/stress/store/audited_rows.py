@@ -67,6 +67,13 @@ class WantedRow:
         """Whether a version satisfies the filter."""
         return self.truth is None or self.truth(key, version.properties)
 
+    def may_hold(self, row: AuditedRow) -> bool:
+        """Whether what may stand under a key satisfies the filter."""
+        if len(row.possible) == 1:  # of most rows it is known what stands there
+            version = row.possible[0]
+            return version is not None and self.holds(row.key, version)
+        return any(version is not None and self.holds(row.key, version) for version in row.possible)
+
 
 class AuditedRows:
     """The rows of one table, by key and in key order."""

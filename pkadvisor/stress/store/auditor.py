@@ -159,7 +159,7 @@ class Auditor:
             if not row.writing and row.touched <= begun:
                 if not self._may_be(row, entity, operation.select):
                     self._wrong(f"{entity.key} comes as something that it never was")
-                elif not wants.timed and not any(v is not None and wants.holds(row.key, v) for v in row.possible):
+                elif not wants.timed and not wants.may_hold(row):
                     self._wrong(f"{entity.key} does not satisfy {operation.filter!r}")
             chain.keys.append(entity.key)
         full = operation.top is not None and len(outcome.entities) >= operation.top

@@ -24,7 +24,7 @@ class LateCommits:
         """What a client is told of an operation that was sent at a moment."""
         if at_ns >= self._last_ns:
             self._before.clear()
-        if outcome.entities and any(entity.key in self._before for entity in outcome.entities):
+        if self._before and any(entity.key in self._before for entity in outcome.entities):
             told = []
             for entity in outcome.entities:
                 until_ns, etag = self._before.get(entity.key, (0, ""))
