@@ -43,7 +43,7 @@ from typing import Any, TypeVar
 from msgspec.structs import force_setattr
 
 from pkadvisor.engine.capacity.capacity import Capacity
-from pkadvisor.engine.partition.statistics import Statistics, total
+from pkadvisor.engine.partition.range_partition import Statistics, total
 from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService

@@ -19,7 +19,7 @@ from pkadvisor.engine.partition.lock_service import LockService
 from pkadvisor.engine.partition.partition_manager import PartitionManager
 from pkadvisor.engine.partition.partition_map import FrontEnd, PartitionMap
 from pkadvisor.engine.partition.partition_server import PartitionServer
-from pkadvisor.engine.partition.statistics import Statistics, total
+from pkadvisor.engine.partition.range_partition import Statistics, total
 from pkadvisor.engine.stream.topology import lay_out
 from pkadvisor.engine.worlds.world import World
 from pkadvisor.values import dataclass
@@ -142,10 +142,7 @@ class Stamp:
     async def until_settled(self) -> None:
         """Returns when somebody leads, every range is served by its owner, and no split or merge is under way."""
         while not self.settled():
-            await self.world.sleep(self._poll_ns())
-
-    def _poll_ns(self) -> int:
-        return max(MS, self.options.heartbeat_ns // 256)
+            await self.world.sleep(max(MS, self.options.heartbeat_ns // 256))
 
     def settled(self) -> bool:
         """Whether somebody leads, every range is served by its owner, and no split or merge is under way."""

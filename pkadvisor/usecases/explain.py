@@ -302,9 +302,7 @@ def _schemes(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section,
         if current is not None:
             out.append((section, types, current))
         elif section.data is not None and set(KEYS) <= set(section.data.types):
-            for kind in inferred(section).kinds:
-                if kind.explained:
-                    out.append((section, dict(kind.types), KeyScheme(kind.key)))
+            out += [(section, dict(k.types), KeyScheme(k.key)) for k in inferred(section).kinds if k.explained]
     return out
 
 

@@ -39,7 +39,6 @@ def measured(seed: int, mains: int, rows: int, heat: float) -> dict[str, object]
         "heat": heat,
         "statements": len(instance.statements),
         "structures": found.structures,
-        "dominated": found.dominated,
         "plans": plans,
         "updates": sum(len(s.updates) for s in instance.structures),
         "seconds": round(seconds, 2),

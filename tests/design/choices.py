@@ -8,7 +8,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice.choice import Cost, Instance, SetBudget, Statement, StatementPlan, Structure, Together
+from pkadvisor.design.choice.choice import Cost, Instance, Statement, StatementPlan, Structure
 
 numbers = st.integers(0, 12).map(float)
 wide = st.sampled_from([0.0, 1.0, 2.0, 5.0, 10.0, 11.0, 40.0, 100.0, 101.0, 110.0, 400.0])
@@ -24,7 +24,7 @@ def costs(draw: st.DrawFn, resources: list[str]) -> Cost:
 
 @st.composite
 def instances(draw: st.DrawFn, most: int = 12) -> Instance:
-    """At most ``most`` structures of one to three kinds: ties, dear updates, budgets, and sets that cannot be."""
+    """At most ``most`` structures of one to three kinds: ties, dear updates, and sets that cannot be."""
     resources = ["disk", "account"][: draw(st.integers(0, 2))]
     structures: list[Structure] = []
     statements: list[Statement] = []
@@ -38,9 +38,8 @@ def instances(draw: st.DrawFn, most: int = 12) -> Instance:
         names += [f"{names[m]}+r{n}" + "x" * draw(st.integers(0, 1)) for n, m in enumerate(rows)]
         for name, owner in zip(names, owners, strict=True):
             updates = [("w", draw(costs(resources)))] if draw(st.booleans()) else []
-            rule = draw(st.sampled_from([(), (), (), (("unique", 10.0),), (("isolation", 5.0),)]))
             eventual = bool(owner) and draw(st.booleans())
-            structures.append(Structure(name, f"k{kind}", owner, eventual, draw(wide), tuple(updates), rule))
+            structures.append(Structure(name, f"k{kind}", owner, eventual, draw(wide), tuple(updates)))
         for number in range(draw(st.integers(0, 2))):
             plans = [
                 StatementPlan((name,), draw(costs(resources)))
@@ -54,18 +53,9 @@ def instances(draw: st.DrawFn, most: int = 12) -> Instance:
             if ordered:
                 plans.sort(key=lambda p: (p.cost.requests_per_s, p.structures))
             statements.append(Statement(f"k{kind}q{number}", tuple(plans), ordered))
-    mains_of = [[s.name for s in structures if s.kind == f"k{k}" and not s.main] for k in range(kinds)]
-    pairs = [(a, b) for one, other in combinations(mains_of, 2) for a in one for b in other]
-    pairs += [(name, name) for names in mains_of for name in names]
-    apart = draw(st.lists(st.sampled_from(pairs), max_size=6, unique=True))
-    transactions = (Together("atomic", tuple(apart)),) if apart else ()
-    budgets = []
-    if draw(st.booleans()):
-        measure = draw(st.sampled_from(["storage_bytes", "requests_per_s", "index_rows", "eventual_rows"]))
-        budgets.append(SetBudget("budget", measure, draw(st.sampled_from([0.0, 1.0, 10.0, 100.0]))))
     capacities = tuple((name, draw(st.sampled_from([100.0, 600.0, 3000.0, 6000.0]))) for name in resources)
     most_rows = draw(st.sampled_from([None, None, 0, 1, 3]))
-    return Instance(tuple(structures), tuple(statements), capacities, transactions, tuple(budgets), rows_most=most_rows)
+    return Instance(tuple(structures), tuple(statements), capacities, rows_most=most_rows)
 
 
 Goals = tuple[Fraction, Fraction, Fraction, Fraction, int, int, Fraction, Fraction, int, tuple[str, ...]]
@@ -121,18 +111,7 @@ def goals_of(instance: Instance, some: tuple[Structure, ...], plans: tuple[State
         for name, capacity in instance.capacities
     ]
     names = {s.name for s in some}
-    factors = [Fraction(f) for s in some for _, f in s.breaks]
-    factors += [Fraction(20) for t in instance.transactions for a, b in t.apart if {a, b} <= names]
-    totals = {
-        "storage_bytes": stored,
-        "requests_per_s": requests,
-        "index_rows": Fraction(rows),
-        "eventual_rows": Fraction(away),
-    }
-    for budget in instance.budgets:
-        taken = totals[budget.measure]
-        factors.append(taken / Fraction(budget.limit) if budget.limit else 1 + taken)
-    factors += [share * Fraction(instance.horizon_factor) for share in shares]
+    factors = [share * Fraction(instance.horizon_factor) for share in shares]
     worst = max(factors, default=Fraction(0))
     late = max((Fraction(c.latency_excess) for c in paid), default=Fraction(0))
     return (
@@ -141,14 +120,11 @@ def goals_of(instance: Instance, some: tuple[Structure, ...], plans: tuple[State
     )  # fmt: skip
 
 
-def generated(
-    seed: int, kinds: int, statements: int, mains: int, rows: int, *, together: bool = True, heat: float = 1.0
-) -> Instance:
+def generated(seed: int, kinds: int, statements: int, mains: int, rows: int, *, heat: float = 1.0) -> Instance:
     """A large instance: each kind has ``mains`` main schemes and ``rows`` index rows, spread over them.
 
     A quarter of the statements write. A query is served well by some main schemes and by some rows, badly by the rest;
-    costs are drawn from a log-uniform range; more ``heat`` spreads loads over fewer partitions. The first two kinds
-    must share a PartitionKey value.
+    costs are drawn from a log-uniform range; more ``heat`` spreads loads over fewer partitions.
     """
     random = Random(seed)
     structures: list[Structure] = []
@@ -186,15 +162,10 @@ def generated(
                 plans.setdefault(statement, []).append(StatementPlan((owner, name) if owner else (name,), cost))
             structures.append(Structure(name, kind, owner, away, random.choice([64.0, 300.0, 310.0]), tuple(updates)))
     made = tuple(Statement(name, tuple(plans.get(name, ()))) for name, _, _, _ in asked)
-    mains_of = [[s.name for s in structures if s.kind == f"kind{k}" and not s.main] for k in (0, 1)]
-    # Main schemes that share a PartitionKey have the same number modulo 3.
-    apart = [(a, b) for i, a in enumerate(mains_of[0]) for j, b in enumerate(mains_of[1]) if i % 3 != j % 3]
     return Instance(
         tuple(structures),
         made,
         tuple(capacities),
-        (Together("order-with-lines", tuple(apart)),) if together else (),
-        (SetBudget("index rows", "index_rows", 3.0 * kinds),),
     )
 
 

@@ -233,7 +233,7 @@ def test_the_design_shown_is_one_that_is_read(tmp_path: Path) -> None:
 
 
 def test_the_numbers_of_a_store_are_on_its_page() -> None:
-    from pkadvisor.engine.partition.statistics import Statistics
+    from pkadvisor.engine.partition.range_partition import Statistics
 
     rows = re.findall(r"^\| (`[^|]+) \|", text_of("embedded-store").partition("## Statistics")[2], re.MULTILINE)
     assert re.findall(r"`(\w+)`", " ".join(rows)) == list(Statistics.__struct_fields__)

@@ -17,7 +17,7 @@ def judged(*scores: float) -> Any:
 
 
 def test_the_goal_that_decides_against_a_higher_score_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "loss", lambda loser, winner: Loss("requests", "requests/s", 90.0, 60.0, ()))
+    monkeypatch.setattr(words, "loss", lambda loser, winner: Loss("requests", "requests/s", 90.0, 60.0))
     many: Any = judged(66.7, 83.3, 70.0)
     sentence = words.score_against_rank(many.ranking()[0], many)
     assert sentence.startswith("rank 2 has the higher score (83.3 against 66.7)")

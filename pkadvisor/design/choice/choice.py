@@ -10,7 +10,6 @@ with tolerances, each fixed before the next, stand in place of one weighted sum.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations, islice, product
 from math import comb, fsum, inf
 
@@ -33,8 +32,6 @@ VAIN_PER_S = 2_000.0
 serves. Assumed."""
 ENTITIES_TOLERANCE = 0.01
 BYTES_TOLERANCE = 0.01
-BUDGETS = ("storage_bytes", "requests_per_s", "entities_per_s", "index_rows", "eventual_rows")
-"""What a budget may bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +52,7 @@ class Cost:
 class Structure:
     """A main scheme (``main`` empty) or an index row beside the main scheme that ``main`` names.
 
-    ``name`` is its template text, the last tie-break. ``breaks``: hard constraints that it breaks by itself, such as
-    uniqueness or isolation, each with a factor above 1.
+    ``name`` is its template text, the last tie-break.
     """
 
     name: str
@@ -65,7 +61,6 @@ class Structure:
     eventual: bool = False
     storage_bytes: float = 0.0
     updates: tuple[tuple[str, Cost], ...] = ()
-    breaks: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,40 +84,12 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """A transaction that must be atomic: pairs of structures under which its entities lie apart."""
-
-    name: str
-    apart: tuple[tuple[str, str], ...]
-    severity: float = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class SetBudget:
-    """An upper bound on what a whole set takes; ``measure`` is one of ``BUDGETS``."""
-
-    name: str
-    measure: str
-    limit: float
-
-    def __post_init__(self) -> None:
-        if self.measure not in BUDGETS:
-            raise ValueError(f"measure is one of {', '.join(BUDGETS)}, not '{self.measure}'")
-
-    def factor(self, measured: float) -> float:
-        """How many times the limit; where nothing is allowed, 1 for nothing and 1 more for each unit."""
-        return measured / self.limit if self.limit else 1.0 + measured
-
-
-@dataclass(frozen=True, slots=True)
 class Instance:
     """Everything that a choice depends on. ``rows_most``: sets with more index rows are not looked at."""
 
     structures: tuple[Structure, ...]
     statements: tuple[Statement, ...]
     capacities: tuple[tuple[str, float], ...] = ()
-    transactions: tuple[Together, ...] = ()
-    budgets: tuple[SetBudget, ...] = ()
     horizon_factor: float = 3.0
     rows_most: int | None = None
 
@@ -132,7 +99,6 @@ class Instance:
             raise ValueError("two structures have one name")
         wanted = {s.main for s in self.structures if s.main}
         wanted |= {n for s in self.statements for p in s.plans for n in p.structures}
-        wanted |= {n for t in self.transactions for pair in t.apart for n in pair}
         if missing := sorted(wanted - names):
             raise ValueError(f"unknown structure '{missing[0]}'")
         loads = {n for s in self.structures for _, c in s.updates for n, _ in c.loads}
@@ -144,13 +110,6 @@ class Instance:
     def kinds(self) -> tuple[str, ...]:
         """Entity kinds, in the order of their structures."""
         return tuple(dict.fromkeys(s.kind for s in self.structures))
-
-    def constraints(self) -> tuple[str, ...]:
-        """Names of the hard constraints that hold a set back, those by rule before those by load."""
-        broken = dict.fromkeys(name for s in self.structures for name, _ in s.breaks)
-        names = [t.name for t in self.transactions] + list(broken)
-        names += [b.name for b in self.budgets] + [name for name, _ in self.capacities]
-        return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,28 +153,17 @@ def worth(instance: Instance, chosen: Chosen) -> Worth:
             loads.setdefault(name, []).append(load)
     taken = {name: fsum(values) for name, values in loads.items()}
     rows = [s for s in there if s.main]
-    totals = {
-        "storage_bytes": fsum(s.storage_bytes for s in there),
-        "requests_per_s": fsum(c.requests_per_s for c in costs),
-        "entities_per_s": fsum(c.entities_per_s for c in costs),
-        "index_rows": float(len(rows)),
-        "eventual_rows": float(sum(s.eventual for s in rows)),
-    }
-    names = {s.name for s in there}
-    factors = [f for s in there for _, f in s.breaks]
-    factors += [t.severity for t in instance.transactions if any(a in names and b in names for a, b in t.apart)]
-    factors += [b.factor(totals[b.measure]) for b in instance.budgets]
-    factors += [taken.get(name, 0.0) * instance.horizon_factor / capacity for name, capacity in instance.capacities]
+    factors = (taken.get(name, 0.0) * instance.horizon_factor / capacity for name, capacity in instance.capacities)
     worst = max(factors, default=0.0)
     return Worth(
         worst if worst > 1 + EXACT else 0.0,
         max((c.latency_excess for c in costs), default=0.0),
-        totals["requests_per_s"],
+        fsum(c.requests_per_s for c in costs),
         min((cap / taken[name] for name, cap in instance.capacities if taken.get(name, 0.0) > 0), default=inf),
-        int(totals["eventual_rows"]),
+        sum(s.eventual for s in rows),
         len(rows),
-        totals["entities_per_s"],
-        totals["storage_bytes"],
+        fsum(c.entities_per_s for c in costs),
+        fsum(s.storage_bytes for s in there),
         sum(len(name) for name in chosen.structures),
         chosen.structures,
     )
@@ -342,81 +290,3 @@ def best_sets(pool: Sequence[tuple[Worth, Chosen]], count: int) -> list[tuple[Wo
         out.append(winner)
         left = [pair for pair in left if pair[1].structures != winner[1].structures]
     return out
-
-
-# -- what need not be looked at ----------------------------------------------------------------------------------------
-
-
-def reduced(instance: Instance) -> Instance:
-    """Without index rows that another row of the same main scheme beats or equals in everything.
-
-    Safe: put the better row in the place of the worse one, in any set and plan; no goal gets worse, the text gets
-    shorter or comes earlier. So the best set is never lost. Where plans have an order, a better row may change who
-    sends what, so nothing is dropped.
-    """
-    if any(s.ordered for s in instance.statements):
-        return instance
-    bound = {n for t in instance.transactions for pair in t.apart for n in pair}
-    rows = [s for s in instance.structures if s.main and s.name not in bound]
-    plans: dict[str, list[tuple[str, StatementPlan]]] = {s.name: [] for s in instance.structures}
-    for statement in instance.statements:
-        for plan in statement.plans:
-            for name in plan.structures:
-                plans[name].append((statement.name, plan))
-    gone: set[str] = set()
-    for worse in rows:
-        for better in rows:
-            if better is worse or better.main != worse.main or {better.name, worse.name} & gone:
-                continue
-            if _covers(better, worse, plans):
-                gone.add(worse.name)
-                break
-    statements = tuple(
-        replace(s, plans=tuple(p for p in s.plans if not gone & set(p.structures))) for s in instance.statements
-    )
-    structures = tuple(s for s in instance.structures if s.name not in gone)
-    return replace(instance, structures=structures, statements=statements)
-
-
-def _covers(better: Structure, worse: Structure, plans: dict[str, list[tuple[str, StatementPlan]]]) -> bool:
-    if (len(better.name), better.name) > (len(worse.name), worse.name):
-        return False
-    if better.eventual > worse.eventual or better.storage_bytes > worse.storage_bytes:
-        return False
-    least, most = dict(better.breaks), dict(worse.breaks)
-    if any(factor > most.get(name, 0.0) for name, factor in least.items()):
-        return False
-    if not _cheaper(_total(c for _, c in better.updates), _total(c for _, c in worse.updates)):
-        return False
-    for statement, plan in plans[worse.name]:
-        needed = {better.name if n == worse.name else n for n in plan.structures}
-        if not any(
-            name == statement and needed.issuperset(other.structures) and _cheaper(other.cost, plan.cost)
-            for name, other in plans[better.name]
-        ):
-            return False
-    return True
-
-
-def _total(costs: Iterator[Cost]) -> Cost:
-    parts = list(costs)
-    loads: dict[str, float] = {}
-    for cost in parts:
-        for name, load in cost.loads:
-            loads[name] = loads.get(name, 0.0) + load
-    return Cost(
-        sum(c.requests_per_s for c in parts),
-        sum(c.entities_per_s for c in parts),
-        max((c.latency_excess for c in parts), default=0.0),
-        tuple(loads.items()),
-    )
-
-
-def _cheaper(one: Cost, other: Cost) -> bool:
-    allowed = dict(other.loads)
-    return (
-        one.requests_per_s <= other.requests_per_s
-        and one.entities_per_s <= other.entities_per_s
-        and one.latency_excess <= other.latency_excess
-        and all(load <= allowed.get(name, 0.0) for name, load in one.loads)
-    )

@@ -299,7 +299,6 @@ class Loss:
     unit: str
     mine: float
     winner: float
-    reasons: tuple[str, ...]
 
 
 def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
@@ -309,17 +308,17 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
             mine, theirs = goal_value(goal, loser), goal_value(goal, winner)
             if goal is CONSTRAINTS and mine <= theirs * (1 + SEVERITY_TOLERANCE):  # the next worst decides
                 counts = [len(missed(c)) for c in (loser, winner)]
-                return Loss(goal.name, "constraints missed", counts[0], counts[1], _reasons(loser))
+                return Loss(goal.name, "constraints missed", counts[0], counts[1])
             if goal is STRUCTURES and mine == theirs:
                 late = RankingGoal(goal.name, "share of reads through eventually consistent rows")
-                return Loss(late.name, late.unit, structures(loser)[2], structures(winner)[2], _reasons(loser))
+                return Loss(late.name, late.unit, structures(loser)[2], structures(winner)[2])
             if goal is SPARE_ROWS and mine == theirs:
                 away = [float(rows_beside(c)[0]) for c in (loser, winner)]
-                return Loss(goal.name, "index rows in other partitions", away[0], away[1], _reasons(loser))
-            return Loss(goal.name, goal.unit, mine, theirs, _reasons(loser))
+                return Loss(goal.name, "index rows in other partitions", away[0], away[1])
+            return Loss(goal.name, goal.unit, mine, theirs)
     pairs = list(zip(TIES, ties(loser), ties(winner), strict=True))
     last, mine, theirs = next((pair for pair in pairs if pair[1] != pair[2]), pairs[-1])
-    return Loss(last.name, last.unit, mine, theirs, _reasons(loser))
+    return Loss(last.name, last.unit, mine, theirs)
 
 
 def goal_value(goal: RankingGoal, estimate: CostEstimate) -> float:
@@ -339,10 +338,6 @@ def goal_value(goal: RankingGoal, estimate: CostEstimate) -> float:
         "storage": estimate.bytes_per_entity,
         "simplicity": float(estimate.scheme.length()),
     }[goal.name]
-
-
-def _reasons(estimate: CostEstimate) -> tuple[str, ...]:
-    return tuple(v.message for v in estimate.violations) + tuple(r.message for r in estimate.remarks)
 
 
 def good_enough(now: CostEstimate, best: CostEstimate) -> bool:

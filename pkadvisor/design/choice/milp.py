@@ -116,17 +116,6 @@ class Model:
                     out[name][column] = out[name].get(column, 0.0) + load
         return out
 
-    def measure(self, name: str) -> Row:
-        """What a budget bounds."""
-        structures = self.instance.structures
-        if name == "storage_bytes":
-            return {self.y[s.name]: s.storage_bytes for s in structures if s.storage_bytes}
-        if name == "index_rows":
-            return {self.y[s.name]: 1.0 for s in structures if s.main}
-        if name == "eventual_rows":
-            return {self.y[s.name]: 1.0 for s in structures if s.main and s.eventual}
-        return self.total(name)
-
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def most(self, row: Row, bound: float) -> None:
@@ -273,59 +262,17 @@ def hold(model: Model, severity: float) -> None:
     """Every hard constraint holds, or is missed by at most a factor above 1 and its tolerance."""
     instance = model.instance
     slack = 1 + SEVERITY_TOLERANCE if severity > 1 else 1.0
-    allowed = severity * slack
-    on = set(instance.constraints())
-    model.none_of(model.y[s.name] for s in instance.structures for name, f in s.breaks if name in on and f > allowed)
-    for transaction in instance.transactions:
-        if transaction.name in on and transaction.severity > allowed:
-            for row in _apart(model, transaction.apart):
-                model.rows.append((row, -inf, 1.0))
-    for budget in instance.budgets:
-        if budget.name in on:
-            limit = budget.limit * severity if budget.limit else severity - 1.0
-            model.most(model.measure(budget.measure), limit * slack)
     loads = model.loads()
     for name, capacity in instance.capacities:
-        if name in on:
-            model.most(loads[name], capacity / instance.horizon_factor * severity * slack)
-
-
-def _apart(model: Model, pairs: Sequence[tuple[str, str]]) -> list[Row]:
-    """Pairs that exclude each other, those of one structure with one kind's main schemes as one row."""
-    by_name = {s.name: s for s in model.instance.structures}
-    groups: dict[tuple[str, str], Row] = {}
-    for one, other in pairs:
-        if one == other:
-            groups[one, other] = {model.y[one]: 2.0}
-            continue
-        structure = by_name[other]
-        group = (one, other if structure.main else "main of " + structure.kind)
-        groups.setdefault(group, {model.y[one]: 1.0})[model.y[other]] = 1.0
-    return list(groups.values())
+        model.most(loads[name], capacity / instance.horizon_factor * severity * slack)
 
 
 def least_severity(model: Model) -> Solved:
     """The least worst factor by which the hard constraints are missed."""
     instance, free = model.instance, model.free
-    on = set(instance.constraints())
     extra: list[tuple[Row, float, float]] = [({free: 1.0}, 1.0, inf)]
-
-    def at_least(row: Row, scale: float, offset: float = 0.0) -> None:
-        extra.append(({k: v / scale for k, v in row.items()} | {free: -1.0}, -inf, -offset))
-
-    for structure in instance.structures:
-        for name, factor in structure.breaks:
-            if name in on:
-                at_least({model.y[structure.name]: factor}, 1.0)
-    for transaction in instance.transactions:
-        if transaction.name in on:
-            for row in _apart(model, transaction.apart):
-                at_least({k: v * transaction.severity for k, v in row.items()}, 1.0, -transaction.severity)
-    for budget in instance.budgets:
-        if budget.name in on:
-            at_least(model.measure(budget.measure), budget.limit or 1.0, 0.0 if budget.limit else 1.0)
     loads = model.loads()
     for name, capacity in instance.capacities:
-        if name in on:
-            at_least(loads[name], capacity / instance.horizon_factor)
+        scale = capacity / instance.horizon_factor
+        extra.append(({k: v / scale for k, v in loads[name].items()} | {free: -1.0}, -inf, 0.0))
     return model.solve({free: 1.0}, extra=extra)

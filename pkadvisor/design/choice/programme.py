@@ -21,7 +21,6 @@ from pkadvisor.design.choice.choice import (
     Instance,
     MismatchError,
     Worth,
-    reduced,
     slowest_allowed,
     worth,
 )
@@ -57,7 +56,6 @@ class Solution:
     gap: float
     nodes: int
     structures: int
-    dominated: int
 
 
 def solve(instance: Instance, *, nodes_max: int = NODES_MAX, forbidden: Sequence[tuple[str, ...]] = ()) -> Solution:
@@ -65,17 +63,14 @@ def solve(instance: Instance, *, nodes_max: int = NODES_MAX, forbidden: Sequence
 
     Raises MismatchError where a solve and the worth of its set differ: the programme would then not say what it means.
     """
-    smaller = reduced(instance) if not forbidden else instance
-    return _Search(instance, smaller, nodes_max, forbidden).run()
+    return _Search(instance, nodes_max, forbidden).run()
 
 
 class _Search:
     """One run through the goals."""
 
-    def __init__(
-        self, instance: Instance, smaller: Instance, nodes_max: int, forbidden: Sequence[tuple[str, ...]]
-    ) -> None:
-        self.instance, self.smaller, self.nodes_max, self.forbidden = instance, smaller, nodes_max, forbidden
+    def __init__(self, instance: Instance, nodes_max: int, forbidden: Sequence[tuple[str, ...]]) -> None:
+        self.instance, self.nodes_max, self.forbidden = instance, nodes_max, forbidden
         self.stages: list[Stage] = []
         self.best: Chosen | None = None
         self.spent = 0
@@ -83,7 +78,7 @@ class _Search:
 
     def fresh(self) -> Model:
         """A model with the rows that always hold."""
-        model = Model(self.smaller, self.nodes_max)
+        model = Model(self.instance, self.nodes_max)
         for names in self.forbidden:
             model.other_than(names)
         return model
@@ -93,28 +88,25 @@ class _Search:
         requests = self.constraints_and_latency()
         self.within("requests", requests, self.model.total("requests_per_s"), "requests_per_s", REQUESTS_TOLERANCE)
         self.break_factor()
-        rows = len(self.smaller.structures) + 1.0
-        fewest = self.model.measure("index_rows")
-        for column in self.model.measure("eventual_rows"):
-            fewest[column] += rows
+        structures, y = self.instance.structures, self.model.y
+        rows = len(structures) + 1.0
+        fewest = {y[s.name]: 1.0 + rows * s.eventual for s in structures if s.main}
         self.exactly("structures", fewest, lambda w: w.eventual * rows + w.index_rows)
         entities = self.model.total("entities_per_s")
         self.within("entities", self.model.solve(entities), entities, "entities_per_s", ENTITIES_TOLERANCE)
-        stored = self.model.measure("storage_bytes")
+        stored = {y[s.name]: s.storage_bytes for s in structures if s.storage_bytes}
         self.within("storage", self.model.solve(stored), stored, "storage_bytes", BYTES_TOLERANCE)
         lengths = {column: float(len(name)) for name, column in self.model.y.items()}
         self.exactly("length", lengths, lambda w: float(w.length))
         self.text_order()
         assert self.best is not None
-        choice = self.expanded(self.best)
         return Solution(
-            choice,
-            worth(self.instance, choice),
+            self.best,
+            worth(self.instance, self.best),
             tuple(self.stages),
             max(s.gap for s in self.stages),
             self.spent + self.model.nodes,
             len(self.instance.structures),
-            len(self.instance.structures) - len(self.smaller.structures),
         )
 
     # -- goals 1 and 2 -------------------------------------------------------------------------------------------------
@@ -137,7 +129,7 @@ class _Search:
                 least = least_severity(self.model)
                 if least.values is None:
                     raise ValueError("no set of structures answers every statement")
-                severity = worth(self.smaller, self.model.chosen(least.values)).severity
+                severity = worth(self.instance, self.model.chosen(least.values)).severity
                 self.agree("constraints", least.objective, max(1.0, severity))
                 gap, solved = least.gap, least
                 hold(self.model, max(1.0, severity))
@@ -151,7 +143,7 @@ class _Search:
 
     def least_excess(self, choice: Chosen) -> float:
         """The least bound on the latency under which there is a set, by bisection over the values there are."""
-        most = max(1.0, worth(self.smaller, choice).latency_excess)
+        most = max(1.0, worth(self.instance, choice).latency_excess)
         bounds = sorted({1.0, most} | {c.latency_excess for _, c in self.model.costs() if 1 < c.latency_excess < most})
         low, high = 0, len(bounds) - 1
         while low < high:
@@ -230,7 +222,7 @@ class _Search:
             self.model.admit(solved.values)
         elif solved.proved or self.best is None:
             raise MismatchError(f"{goal}: nothing is left of what the goals before it found")
-        again = worth(self.smaller, self.best)
+        again = worth(self.instance, self.best)
         value = value_of(again) if value_of is not None else None
         gap = inf if unknown else solved.gap
         if value is not None and solved.values is not None:
@@ -244,13 +236,6 @@ class _Search:
         """Raises MismatchError where the solver's value is not what the set is worth."""
         if abs(solved - computed) > AGREES * max(1.0, abs(computed)):
             raise MismatchError(f"{goal}: the solve says {solved:.9g}, the set is worth {computed:.9g}")
-
-    def expanded(self, choice: Chosen) -> Chosen:
-        """Plan numbers of the whole instance, for those of the reduced one."""
-        plans = []
-        for whole, small, number in zip(self.instance.statements, self.smaller.statements, choice.plans, strict=True):
-            plans.append(-1 if number < 0 else whole.plans.index(small.plans[number]))
-        return Chosen(choice.structures, tuple(plans))
 
 
 def best_of_programme(instance: Instance, count: int, *, nodes_max: int = NODES_MAX) -> list[Solution]:

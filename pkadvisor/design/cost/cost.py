@@ -6,7 +6,7 @@ capacity formula. What a request costs its owner is counted; capacities are the 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from pkadvisor.design.cost.budgets import within_budgets
 from pkadvisor.design.cost.class_cost import class_cost, has_row
@@ -21,7 +21,7 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.breaks import account_load, breaks_of, earliest, in_order, pressure_of, shared_break
 from pkadvisor.design.load.counting import keeps_together, set_entities_most, stored_bytes
-from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, Remark, TransactionOutcome
+from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, Measures, Remark, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.load.keyfacts import key_surplus
 from pkadvisor.design.load.open_ended import open_ended
@@ -48,26 +48,14 @@ LOAD_LEAST = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Measures:
-    """The numbers of one scheme that move with the rows and parameters that were drawn; ``estimate`` adds the rest."""
+class DrawnMeasures(Measures):
+    """The same with the load that they follow from; ``estimate`` adds the rest."""
 
-    classes: tuple[ClassCost, ...]
     hot: PartitionLoad | None
-    fronts: Fronts
-    inserts_per_s_peak: float
-    requests_per_s: float
-    requests_per_s_peak: float
-    entities_per_s: float
-    bytes_per_entity: float
-    latency_excess: float
     breaks_of_load: tuple[Break, ...]
-    breaks: tuple[Break, ...]
-    """Those of the load, and those of single entities that are updated too often."""
-    break_factor: float
-    break_cause: str
 
 
-def measure(scheme: KeyScheme, bench: Bench) -> Measures:
+def measure(scheme: KeyScheme, bench: Bench) -> DrawnMeasures:
     """What a scheme costs, without what follows from it: a pure function (the population only caches)."""
     return _measured(scheme, bench)[0]
 
@@ -103,17 +91,9 @@ def _found(scheme: KeyScheme, bench: Bench) -> tuple[CostEstimate, LoadMap, tupl
     full = full_numbers(scheme, bench)
     outrun, counter_remarks = counter_findings(scheme, bench)
     priced = CostEstimate(
+        **{field.name: getattr(numbers, field.name) for field in fields(Measures)},
         scheme=scheme,
-        classes=numbers.classes,
         hot=hot_partition(loads, bench),
-        fronts=fronts,
-        inserts_per_s_peak=inserts_peak,
-        requests_per_s=numbers.requests_per_s,
-        requests_per_s_peak=numbers.requests_per_s_peak,
-        entities_per_s=numbers.entities_per_s,
-        bytes_per_entity=numbers.bytes_per_entity,
-        break_factor=numbers.break_factor,
-        break_cause=numbers.break_cause,
         horizon_factor=bench.horizon_factor,
         room_factor=bench.room_factor,
         transactions=transactions,
@@ -123,15 +103,13 @@ def _found(scheme: KeyScheme, bench: Bench) -> tuple[CostEstimate, LoadMap, tupl
         partitions=round(population.groups_total(atoms_of(scheme.main.partition))),
         surplus=surplus,
         inversions=_inversions(scheme, bench),
-        latency_excess=numbers.latency_excess,
-        breaks=numbers.breaks,
         full=full,
         open_ended=open_ended(scheme, bench) if inserts_peak > 0 else 0,
     )
     return priced, loads, of_load, counter_remarks
 
 
-def _measured(scheme: KeyScheme, bench: Bench) -> tuple[Measures, LoadMap, tuple[TransactionOutcome, ...]]:
+def _measured(scheme: KeyScheme, bench: Bench) -> tuple[DrawnMeasures, LoadMap, tuple[TransactionOutcome, ...]]:
     """(the numbers, the load of every class where it falls, what becomes of the sets)."""
     population, limits = bench.population, bench.limits
     schedule = schedule_of(bench.workload, population)
@@ -158,7 +136,7 @@ def _measured(scheme: KeyScheme, bench: Bench) -> tuple[Measures, LoadMap, tuple
     of_load = breaks_of(pressure_of(loads, population, limits, in_one_range, account), limits, bench.beside)
     breaks = in_order((*of_load, *entity_breaks(bench)))
     factor, cause = earliest(breaks, bench.growth_of)
-    numbers = Measures(
+    numbers = DrawnMeasures(
         classes=costs,
         hot=hot,
         fronts=fronts,

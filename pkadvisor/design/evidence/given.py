@@ -6,8 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 
 from pkadvisor.design.choice.sections import Judged
-from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
+from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, ClassCost, CostEstimate
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.density import density_of
+from pkadvisor.design.rows.fronts import logged_inserts
+from pkadvisor.design.rows.logged.known_entities import inserted_by_log, share_there
+from pkadvisor.design.rows.strange_values import far_values, other_case, shown_value
+from pkadvisor.documents.part import RATES_APART
+from pkadvisor.lazy import np
+from pkadvisor.numbers import percent, ratio
+from pkadvisor.observe.workload import DrawBy, Operation
 from pkadvisor.values import dataclass
 
 TOTAL_APART = 1.5
@@ -132,3 +140,241 @@ def ranking_says(judged: Judged) -> str | None:
 def weakest(grounds: Sequence[Ground]) -> Ground | None:
     """Of the grounds that do not carry, the one that most of the load rests on; the first of several alike."""
     return max((g for g in grounds if not g.carries), key=lambda g: g.rests, default=None)
+
+
+# -- The ground of logged values: whether what a log asks for is in the data, and what tells that it was misread.
+
+
+FOUND = 0.5
+"""Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""
+BEGUN = 0.1
+"""Share of the log's inserts within which the first into a partition comes that was there before the log: assumed."""
+FOUND_EXPECTED = 10
+"""Parameters of a sample that must be expected in the data before their absence says something."""
+
+
+def parameters(given: Evidence) -> Ground:
+    """Whether what requests ask for is in the data."""
+    name, title = "parameters", "logged values that are in the data"
+    if (unknown := _hidden_ranges(given) or _without_values(given) or _begun_before_log(given)) is not None:
+        return unknown
+    logged = [d for d in given.bench.demands if _looks_up(d)]
+    if not logged:
+        why = "the log asks for no value" if given.log else "there is no log; parameters are drawn from the data"
+        return Ground(name, title, why)
+    if given.bench.workload.hidden and not given.bench.population.hashed:
+        why = "the log is of a profile, which hides its values, and the data show theirs: they cannot be compared"
+        return Ground(name, title, why)
+    weights = {d.query.name: d.query.rate.mean_per_s or 1.0 for d in logged}
+    absent = given.bench.workload.absent
+    shares = {d.query.name: min(1.0, _found(d, given) + absent.get(d.query.name, 0.0)) for d in logged}
+    share = math.fsum(shares[n] * w for n, w in weights.items()) / math.fsum(weights.values())
+
+    if not given.keys_of_log and (misread := _misread(given)) is not None:
+        return misread
+
+    def missed(demand: Demand) -> bool:
+        return demand.query.name in shares and shares[demand.query.name] < FOUND
+
+    rests = given.rests_on(missed)
+    if rests < LOAD_DECIDES:
+        sentence = f"{percent(share)} of the values that the log asks for are in the data"
+        return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, 1.0, "share")
+    worst = given.largest(missed)
+    if given.keys_of_log:
+        sentence = (
+            f"there is no data, and only {percent(shares[worst])} of the values that '{worst}' asks for are in the "
+            f"{given.rows:,} whole keys that the log names: the table has entities of which nothing is known"
+        )
+        return Ground(name, title, sentence, False, "an export of the table", rests, shares[worst], 1.0, "share")
+    sentence = f"only {percent(shares[worst])} of the values that '{worst}' asks for are in the data; "
+    if (letters := _other_letters(worst, given)) is not None:
+        sentence += letters
+        what = "data and a log whose values have the same letters: keys tell upper from lower case"
+    else:
+        sentence += (
+            "either the data and the log are of different tables or times, or the keys of the log are read wrongly"
+        )
+        what = (
+            "data and a log of the same table and the same time (which is current?), or key templates that fit the log"
+        )
+    return Ground(name, title, sentence, False, what, rests, shares[worst], 1.0, "share")
+
+
+def _other_letters(name: str, given: Evidence) -> str | None:
+    """That the data has what a class asks for in other letters; None where it has not."""
+    population, demand = given.bench.population, next(d for d in given.bench.demands if d.query.name == name)
+    for one in sorted(demand.conditions.equal):
+        if population.has(one) and one not in population.hashed:
+            column = population.frame.get_column(one)
+            pair = other_case(column.gather(demand.instances), column[: population.rows])
+            if pair is not None:
+                return f"it has those of {one} in other letters, '{pair[1]}' for '{pair[0]}'"
+    return None
+
+
+def _hidden_ranges(given: Evidence) -> Ground | None:
+    """The ground that does not carry because a profile hides what queries compare by range: tokens have no order, so
+    that nobody can count the rows between two of them; else None."""
+    hashed = given.bench.population.hashed
+
+    def hidden(demand: Demand) -> bool:
+        return bool(hashed & demand.conditions.ranges.keys())
+
+    rests = given.rests_on(hidden)
+    if rests < LOAD_DECIDES:
+        return None
+    worst = given.largest(hidden)
+    demand = next(d for d in given.bench.demands if d.query.name == worst)
+    (name, *_) = sorted(hashed & demand.conditions.ranges.keys())
+    sentence = (
+        f"the profile hides the values of {name}, which '{worst}' compares by range: nobody can count the rows of it"
+    )
+    return Ground("parameters", "logged values that are in the data", sentence, False, _DATA_ITSELF, rests)
+
+
+def _without_values(given: Evidence) -> Ground | None:
+    """The ground that does not carry because queries need a property that no entity of the data has; else None."""
+    population = given.bench.population
+
+    def missing(demand: Demand) -> list[str]:
+        columns = ((name, population.frame[name]) for name in demand.conditions.properties if population.has(name))
+        return [name for name, column in columns if column.null_count() == column.len() > 0]
+
+    rests = given.rests_on(lambda demand: bool(missing(demand)))
+    if rests < LOAD_DECIDES:
+        return None
+    worst = given.largest(lambda demand: bool(missing(demand)))
+    name = missing(next(d for d in given.bench.demands if d.query.name == worst))[0]
+    sentence = f"no entity of the data has a value of {name}, which '{worst}' asks for: nobody can say what it returns"
+    what = f"data with {name}; a hash of each value is enough for equality"
+    return Ground("parameters", "logged values that are in the data", sentence, False, what, rests)
+
+
+def _begun_before_log(given: Evidence) -> Ground | None:
+    """The ground that does not carry because what is scanned lies in partitions that the log fills, that were there
+    before the log begins, and of which the data has nothing, while those at hand were filled at quite another rate;
+    else None.
+
+    A log tells the size of a partition that begins in it, such as that of a new order. Where the first insert into most
+    partitions is one of the first of the log, they are older, such as the day on which the log begins.
+    """
+    inserts = logged_inserts(given.bench.population)
+    density = density_of(given.bench.population, given.bench.workload)
+    if inserts is None or inserts.came is None or len(inserts.instances) < FOUND_EXPECTED:
+        return None
+    if density is None or density.apart < RATES_APART:
+        return None  # such a partition will be as large as those at hand
+    order = np.argsort(inserts.came, kind="stable")
+    rows, places = inserts.instances[order], np.arange(len(order)) / len(order)
+    plans = {c.name: c.plan for c in given.best.classes}
+
+    def unknown(demand: Demand) -> bool:
+        plan = plans.get(demand.query.name)
+        if plan is None or plan.point or not plan.equal_atoms or not _looks_up(demand):
+            return False
+        ids, groups = given.bench.population.groups(plan.equal_atoms)
+        first = np.full(groups, np.inf)
+        np.minimum.at(first, ids[rows], places)
+        absent = given.bench.population.matching(plan.equal_atoms, demand.instances) == 0
+        begun = first[ids[demand.instances]] <= BEGUN
+        return demand.mean((absent & begun).astype(float)) > 1 - FOUND
+
+    rests = given.rests_on(unknown)
+    if rests < LOAD_DECIDES:
+        return None
+    worst = given.largest(unknown)
+    pace = f"{ratio(density.apart)} {'as fast as' if density.times > 1 else 'slower than'} those of the data"
+    sentence = (
+        f"'{worst}' reads partitions of which the data has no entity, and which the log fills {pace}: how many they "
+        "hold, and how many it reads, is not known"
+    )
+    what = "an export of the time of the log, or data with the entities of such a partition"
+    return Ground("parameters", "logged values that are in the data", sentence, False, what, rests)
+
+
+_DATA_ITSELF = "the data in place of the profile (of numbers: a profile that was made with this --design)"
+
+
+def _misread(given: Evidence) -> Ground | None:
+    """The ground that does not carry because keys of the log say numbers or times that no entity is near; else None.
+
+    A number or time that lies far outside of the data is the sign of keys that other templates wrote. What those
+    templates say of all other requests of the log is then no evidence either, however cheap the requests are whose
+    keys show it: a bound that is misread brings a whole partition, or nothing.
+    """
+    far = {d.query.name: f for d in given.bench.demands if (f := _far_value(d, given)) is not None}
+    logged = [d for d in given.bench.demands if d.query.draw.by is DrawBy.LOG and not d.query.analytic]
+    requests = math.fsum(d.query.rate.mean_per_s for d in logged)
+    misread = [d for d in logged if d.query.name in far and far[d.query.name].share > FOUND]
+    share = math.fsum(d.query.rate.mean_per_s for d in misread) / requests if requests > 0 else 0.0
+    if not misread or share < LOAD_DECIDES:
+        return None
+    worst = max(misread, key=lambda d: (d.query.rate.mean_per_s, d.query.name)).query.name
+    value = far[worst]
+    sentence = (
+        f"{percent(value.share)} of the values of {value.property} in the keys that '{worst}' names lie far outside of "
+        f"the data, such as {value.example}: by the log, other templates wrote its keys; by the data, the log is of "
+        "another table or time"
+    )
+    what = (
+        "the keys under which the log was written (partition_key and row_key of the design; `advisor score` judges "
+        "others), or data of the same table and time"
+    )
+    rests = given.rests_on(lambda demand: demand.query.draw.by is DrawBy.LOG)
+    return Ground("parameters", "logged values that are in the data", sentence, False, what, rests, 0.0, 1.0, "share")
+
+
+@dataclass(frozen=True, slots=True)
+class _FarValue:
+    """A property whose values in a class's requests lie outside of the data by more than its width; the share of the
+    requests, and one of the values."""
+
+    property: str
+    share: float
+    example: str
+
+
+def _far_value(demand: Demand, given: Evidence) -> _FarValue | None:
+    """The number or time that most requests of a class name far outside of the data; None where there is none, and of
+    inserts: new entities lie beyond the others."""
+    query, population = demand.query, given.bench.population
+    frame = given.bench.workload.instances.get(query.name)
+    adds = query.operation in (Operation.INSERT, Operation.UPSERT)
+    if frame is None or not frame.height or adds or query.draw.by is not DrawBy.LOG:
+        return None
+    values = []
+    for name in sorted(demand.conditions.equal.keys() - demand.constants.keys()):
+        if name in frame.columns and name in population.data.columns and name not in population.hashed:
+            far = far_values(frame.get_column(name), population.data.get_column(name))
+            if far is not None and far.len():
+                share = far.len() / frame.height - given.bench.workload.absent.get(query.name, 0.0)
+                values.append(_FarValue(name, share, shown_value(far[0])))
+    return max(values, key=lambda v: (v.share, v.property), default=None)
+
+
+def _looks_up(demand: Demand) -> bool:
+    """Whether a logged class asks for values; what is inserted or deleted need not be there."""
+    query = demand.query
+    asks = query.operation in (Operation.QUERY, Operation.UPDATE)
+    fixed = demand.conditions.equal.keys() - demand.constants.keys()
+    return bool(asks and not query.analytic and query.draw.by is DrawBy.LOG and fixed and len(demand.instances))
+
+
+def _found(demand: Demand, given: Evidence) -> float:
+    """The share of a class's requests whose every value some entity has, or one that the log inserts; of a sample, of
+    those that it would hold.
+
+    That no entity has all of them together is no contradiction: such a request finds nothing.
+    """
+    population = given.bench.population
+    fixed = [("p", n) for n in demand.conditions.equal if n not in demand.constants and population.has(n)]
+    inserted = inserted_by_log(given.bench.demands, given.bench.workload, population)
+    if population.complete:
+        return share_there(demand, [[one] for one in fixed], inserted, population)
+    there = int(np.count_nonzero(population.matching(fixed, demand.instances) > 0))
+    newer = max(0.0, len(demand.instances) * share_there(demand, [fixed], inserted, population) - there)
+    expected = population.rows / population.total * (len(demand.instances) - newer)
+    if population.sampling != "random-rows" or expected < FOUND_EXPECTED:
+        return 1.0
+    return min(1.0, there / expected)

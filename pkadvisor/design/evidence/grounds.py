@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pkadvisor.design.choice.sections import Judged, Section
-from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground
-from pkadvisor.design.evidence.logged_values import FOUND, parameters
+from pkadvisor.design.evidence.given import FOUND, TOTAL_APART, Evidence, Ground, parameters
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, CostEstimate
 from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.demand import Demand

@@ -36,8 +36,7 @@ DEFAULT_HORIZON_FACTOR = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One number of a cost: its unit, where it comes from, and the interval that holds it with 95 % where it was
-    estimated."""
+    """One number of a cost: its unit, its source, and the interval that holds it with 95 % where it was estimated."""
 
     name: str
     value: float
@@ -280,20 +279,30 @@ class Erasure:
 
 
 @dataclass(frozen=True, slots=True)
-class CostEstimate:
-    """A scheme with everything that was computed about it."""
+class Measures:
+    """The numbers of one scheme that move with the rows and parameters that were drawn."""
 
-    scheme: KeyScheme
     classes: tuple[ClassCost, ...]
-    hot: HotPartition | None
     fronts: Fronts
     inserts_per_s_peak: float
     requests_per_s: float
     requests_per_s_peak: float
     entities_per_s: float
     bytes_per_entity: float
+    latency_excess: float
+    """The worst p99 of a class that is not analytic, in times of its goal; up to 1 every goal is met."""
+    breaks: tuple[Break, ...]
+    """Those of the load, and those of single entities that are updated too often."""
     break_factor: float
     break_cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimate(Measures):
+    """A scheme with everything that was computed about it."""
+
+    scheme: KeyScheme
+    hot: HotPartition | None
     horizon_factor: float
     transactions: tuple[TransactionOutcome, ...]
     violations: tuple[Violation, ...]
@@ -304,13 +313,10 @@ class CostEstimate:
     inversions: int = 0
     """Pairs of key properties in another order than the filters name them, the heaviest query first."""
     terms: tuple[Term, ...] = ()
-    breaks: tuple[Break, ...] = ()
     full: tuple[Break, ...] = ()
     """Numbers of the keys that time fills, whatever grows (``key_findings``)."""
     retention: Retention | None = None
     erasure: Erasure | None = None
-    latency_excess: float = 0.0
-    """The worst p99 of a class that is not analytic, in times of its goal; up to 1 every goal is met."""
     room_factor: float = ROOM_UNDECLARED
     """The break factor that is the room for growth to plan for."""
     open_ended: int = 0

@@ -44,14 +44,12 @@ RUSH_S = 30 * 86_400.0
 class TimeCollisions:
     """Entities expected to come in an instant in which an earlier one took their key.
 
-    ``entities``: how many entities are looked at, over the lifetime of the table; ``at_once``: how many of the largest
-    group come in one instant, on average.
+    ``entities``: how many entities are looked at, over the lifetime of the table.
     """
 
     expected: float
     entities: float
     per_s: float
-    at_once: float
     instant: Instant
 
 
@@ -107,8 +105,7 @@ def _time_collisions(atoms: Sequence[Atom], bench: Bench) -> TimeCollisions | No
     expected = entities * min(1.0, at_once * _alike(rest, population, spare_pairs=0) / 2)
     if expected < max(COLLISIONS_MOST, COLLIDING_SHARE * entities) or _regular(atoms, instant, bench):
         return None
-    largest = float(population.counts(rest).max(initial=1)) / max(1, population.rows)
-    return TimeCollisions(expected, entities, per_s, at_once * largest, instant)
+    return TimeCollisions(expected, entities, per_s, instant)
 
 
 def _regular(atoms: Sequence[Atom], instant: Instant, bench: Bench) -> bool:

@@ -100,12 +100,10 @@ class Entities:
         names = key.properties
         if self.frame is None or self.hidden & {*names} or not {*names} <= {*self.frame.columns}:
             return ()
-        out = []
-        for row in self.frame.select(names).head(EXAMPLES).iter_rows(named=True):
-            out.append(
-                {n: None if v is None else python_value(v, self.types.get(n, EdmType.STRING)) for n, v in row.items()}
-            )
-        return tuple(out)
+        return tuple(
+            {n: None if v is None else python_value(v, self.types.get(n, EdmType.STRING)) for n, v in row.items()}
+            for row in self.frame.select(names).head(EXAMPLES).iter_rows(named=True)
+        )
 
     def texts(self, key: Key) -> pl.DataFrame | None:
         """PartitionKey and RowKey of each row at hand that has all of the key's properties; None where nobody knows."""

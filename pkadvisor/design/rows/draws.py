@@ -72,17 +72,12 @@ def zipf_block(draw: Draw, population: Population) -> float:
         rows = population.exact_rows(exact.names)
         assert rows is not None
         largest = rows[: population.rows].max(initial=1)
-        ids, size = population.groups(atoms)
-        here = _count_distinct(ids[: population.rows][rows[: population.rows] == largest], size)
+        ids, _ = population.groups(atoms)
+        here = len(np.unique(ids[: population.rows][rows[: population.rows] == largest]))
         return max(1.0, int((exact.sizes == largest).sum()) / max(1, here))
     if int(population.counts(atoms).max(initial=1)) == 1 and (single := single_block(population, atoms)) > 1:
         return single
     return float(max(1, round(population.groups_total(atoms) / max(1, population.distinct(atoms)))))
-
-
-def _count_distinct(ids: Ints, size: int) -> int:
-    """How many of the numbers below ``size`` occur."""
-    return int(np.count_nonzero(np.bincount(ids, minlength=size)))
 
 
 def single_block(population: Population, atoms: Iterable[Atom]) -> float:

@@ -175,10 +175,7 @@ class Tree:
             return TreeCursor([], lambda: None)
         sequence = self.sequence
         table, readers = self._active, self._readers
-        sources: list[Source] = []
-        for source_table in (table, *self._frozen):
-            if source_table.rows:
-                sources.append(MemorySource(source_table, low, high, sequence))
+        sources: list[Source] = [MemorySource(t, low, high, sequence) for t in (table, *self._frozen) if t.rows]
         for reader in readers:
             own_low, own_high = reader.checkpoint.clipped(low, high)
             if own_high is None or own_low < own_high:

@@ -249,10 +249,8 @@ class LeaderTerm:
             await self.store.change(lambda before: Change(before.version + 1, ended=(change.id,)))
             return
         assert missing == len(entries), "a split or merge is a change of all its ranges or of none"
-        placed: list[PlacedRange] = []
         epoch = max(entry.epoch for entry in entries)
-        for number in change.new:
-            placed.append(await self._order(server, "load_made", number, epoch))
+        placed = [await self._order(server, "load_made", number, epoch) for number in change.new]
         await self._put_made(change, placed, server, session)
         self._world.event("split or merge found done", *change.old)
 

@@ -23,11 +23,10 @@ from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittab
 from pkadvisor.engine.partition.hosted_range import AnsweredWrites, HostedRange, Judge
 from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.metadata import KeyOutside, RangeReadOnly, RangeStopped
-from pkadvisor.engine.partition.range_partition import RangePartition
+from pkadvisor.engine.partition.range_partition import RangePartition, Statistics, total
 from pkadvisor.engine.partition.range_rows import SERVING
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, PlacedRange, Served, ServerReport
 from pkadvisor.engine.partition.split_merge import merge, split
-from pkadvisor.engine.partition.statistics import Statistics, total
 from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write

@@ -29,7 +29,7 @@ class EngineError(Exception):
     │   └── ReadFailed    a read error of the device
     ├── DataCorrupt       a checksum does not match: the bytes were not returned
     ├── StreamError       see ``stream/access.py``
-    ├── RangeError        see ``partition/range_rows.py``
+    ├── RangeError        see ``partition/metadata.py``
     ├── OwnershipError    see ``ownership_errors.py``
     ├── FormatError       files of a newer format version
     └── DirectoryInUse    another process holds the directory

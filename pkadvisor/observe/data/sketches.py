@@ -73,7 +73,7 @@ class SketchFold:
         self.columns = dict(columns)
         self.sets = tuple(tuple(names) for names in sets)
         self.k = k
-        self._kept: list[KeySketch] = [KeySketch(_no_hashes(), k) for _ in self.sets]
+        self._kept: list[KeySketch] = [KeySketch(np.empty(0, dtype=np.uint64), k) for _ in self.sets]
 
     def add(self, batch: pl.DataFrame) -> None:
         """The next rows: each column is hashed once, sets mix the hashes of theirs; a missing value is one too."""
@@ -89,10 +89,6 @@ class SketchFold:
     def result(self) -> tuple[KeySketch, ...]:
         """The sketches of everything added, in the order of the sets."""
         return tuple(self._kept)
-
-
-def _no_hashes() -> U64:
-    return np.empty(0, dtype=np.uint64)
 
 
 def _kept(before: KeySketch, hashes: U64) -> KeySketch:

@@ -114,7 +114,7 @@ def draw(chart: LineChart) -> Markup:
         joined(parts),
         width=WIDTH,
         height=HEIGHT,
-        after=None if direct else names_below(chart.series),
+        after=None if direct else legend((swatch(s.look), s.name) for s in chart.series),
         data_lines="",
         data_x=box.left,
         data_width=box.width,
@@ -155,11 +155,6 @@ def names_fit(series: Sequence[Series], height: float) -> bool:
 def names_room(series: Sequence[Series]) -> float:
     """The room that names need beside the chart, each with a piece of its line."""
     return max(text_width(s.name) for s in series) + (NAME_AT + 4 if any(s.name for s in series) else 12)
-
-
-def names_below(series: Sequence[Series]) -> Markup:
-    """The names as a legend."""
-    return legend((swatch(s.look), s.name) for s in series)
 
 
 def plot(

@@ -61,7 +61,8 @@ def account_json(loads: Sequence[AccountLoad], shown: Shown) -> analysis.Analysi
                 factor=number(load.break_factor),
                 at_horizon=number(load.grown),
                 shares=[
-                    part_of(analysis.AnalysisLoadShare, share, growth_declared=share.declared) for share in load.shares
+                    part_of(analysis.AnalysisLoadShare, of, per_s=number(per_s), growth_declared=of.growth is not None)
+                    for of, per_s in load.shares
                 ],
             )
             for load in loads

@@ -13,7 +13,6 @@ from pkadvisor.report.html import (
     advice,
     comparison_sections,
     findings,
-    method,
     outlook,
     review_sections,
     score_sections,
@@ -54,7 +53,7 @@ SECTIONS: tuple[PageSection, ...] = (
     *(
         PageSection(RESULT, name, heading, f"advice/{name}.html", context, each_table, evidence=True)
         for name, heading, context, each_table in (
-            ("scheme", "The keys", method.scheme, True),
+            ("scheme", "The keys", advice.scheme, True),
             ("candidates", "Candidates", advice.candidates, True),
             ("queries", "Queries and writes", advice.queries, True),
             ("skew", "How the load is spread", outlook.skew, True),
@@ -63,12 +62,12 @@ SECTIONS: tuple[PageSection, ...] = (
             ("sensitivity", "What changes the answer", outlook.sensitivity, True),
             ("cost", "Cost", outlook.cost, True),
             ("findings", "Findings", findings.findings, True),
-            ("method", "Method", method.method, True),
-            ("together", "Kinds together", method.together, False),
-            ("sum", "All tables together", method.all_tables, False),
-            ("account", "The log", method.account, False),
-            ("limits", "Limits and prices", method.limits, False),
-            ("reproduce", "Reproduce", method.reproduce, False),
+            ("method", "Method", advice.method, True),
+            ("together", "Kinds together", advice.together, False),
+            ("sum", "All tables together", advice.all_tables, False),
+            ("account", "The log", advice.account, False),
+            ("limits", "Limits and prices", advice.limits, False),
+            ("reproduce", "Reproduce", advice.reproduce, False),
         )
     ),
     PageSection(STRESS, "verdict", "Verdict", "stress/verdict.html", stress_sections.verdict),
@@ -112,7 +111,7 @@ SECTIONS: tuple[PageSection, ...] = (
     PageSection(SCORE, "queries", "Queries and writes", "score/cards.html", score_sections.cards),
     PageSection(SCORE, "breaks", "When it breaks", "advice/breaks.html", score_sections.breaks),
     PageSection(SCORE, "findings", "Findings", "advice/findings.html", score_sections.findings),
-    PageSection(SCORE, "sum", "All tables together", "advice/sum.html", method.all_tables, each_table=False),
+    PageSection(SCORE, "sum", "All tables together", "advice/sum.html", advice.all_tables, each_table=False),
     PageSection(SCORE, "reproduce", "Reproduce", "advice/reproduce.html", score_sections.reproduce, each_table=False),
 )
 

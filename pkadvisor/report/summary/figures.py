@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisLostGoal, AnalysisScheme
+from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisFullScheme, AnalysisLostGoal, AnalysisScheme
 from pkadvisor.documents.explanation import ExplanationScheme
 from pkadvisor.numbers import FACTOR_MOST, amount, ratio
 from pkadvisor.values import dataclass
@@ -181,11 +182,6 @@ def queries_of(scheme: AnalysisScheme) -> list[AnalysisClassCost]:
     return [c for c in scheme.classes if c.operation == "query" and not c.analytic]
 
 
-def reads_only_what_it_returns(query: AnalysisClassCost) -> bool:
-    """Whether a query reads no row, or nearly none, that it does not return."""
-    return bool(query.entities_read <= 1.05 * query.entities_returned + 0.005)
-
-
 def read_per_returned(query: AnalysisClassCost) -> float | None:
     """Rows that a query reads for each that it returns; None where it returns none, 1 where it does not read either."""
     read, returned = float(query.entities_read), float(query.entities_returned)
@@ -232,3 +228,21 @@ def lost(loses: AnalysisLostGoal) -> str:
     if mine == best and loses.value is not None and loses.winner is not None:
         mine, best = f"{loses.value:,.6g}", f"{loses.winner:,.6g}"  # what decides is shown
     return f"{goal_name(loses.goal)}, {mine} against {best} ({goal_unit(loses.unit)})"
+
+
+_FIXED = re.compile(r"\{[^{}]+\}")
+
+
+def left_out(current: AnalysisFullScheme | None, best: AnalysisFullScheme) -> str:
+    """Text that the current keys write beside their values and the recommended keys do not: a prefix of an id."""
+    if current is None:
+        return ""
+    keys = [
+        best.partition_key,
+        best.row_key,
+        *(key for row in best.index_rows for key in (row.partition_key, row.row_key)),
+    ]
+    beside = [t for k in (current.partition_key, current.row_key) if _FIXED.search(k) for t in _FIXED.split(k)]
+    texts = [t.replace("{{", "{").replace("}}", "}") for t in beside if any(map(str.isalnum, t))]
+    lost_texts = [f"'{brief(t)}'" for t in dict.fromkeys(texts) if not any(t in key for key in keys)]
+    return f"The current keys write {' and '.join(lost_texts)} beside values; these do not." if lost_texts else ""

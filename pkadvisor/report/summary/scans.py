@@ -5,11 +5,16 @@ from __future__ import annotations
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisFullScheme, AnalysisScheme
 from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.numbers import amount, percent
-from pkadvisor.report.summary.figures import brief, queries_of, reads_only_what_it_returns
+from pkadvisor.report.summary.figures import brief, queries_of
 
 SCANS = ("table scan", "partition-range scan")
 MANY_ROWS = 100
 """Rows that one request reads in vain, from which on a scan of one partition is told."""
+
+
+def reads_only_what_it_returns(query: AnalysisClassCost) -> bool:
+    """Whether a query reads no row, or nearly none, that it does not return."""
+    return bool(query.entities_read <= 1.05 * query.entities_returned + 0.005)
 
 
 def still_scans(table: AnalysisTable, best: AnalysisFullScheme) -> str:

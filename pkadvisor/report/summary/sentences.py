@@ -15,13 +15,13 @@ from pkadvisor.report.summary.figures import (
     SAME_LENGTH,
     brief,
     first_break,
+    left_out,
     lost,
     queries_of,
-    reads_only_what_it_returns,
     term,
     worst_query,
 )
-from pkadvisor.report.summary.scans import query_reads, still_scans
+from pkadvisor.report.summary.scans import query_reads, reads_only_what_it_returns, still_scans
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, condition, no_key_holds, ranking_of, sureness
 
 BUSIEST = "is the log of the busiest time?"
@@ -427,20 +427,6 @@ def _stale(best: AnalysisFullScheme) -> str:
     rows = "Its index row lags" if len(late) == 1 else "Index rows lag"
     who = "readers" if busiest is None else f"'{brief(busiest.name)}'"
     return f"can {who} do without the newest rows? {rows}."
-
-
-_FIXED = re.compile(r"\{[^{}]+\}")
-
-
-def left_out(current: AnalysisFullScheme | None, best: AnalysisFullScheme) -> str:
-    """Text that the current keys write beside their values and the recommended keys do not: a prefix of an id."""
-    if current is None:
-        return ""
-    keys = [best.partition_key, best.row_key, *(key for row in best.index_rows for key in _identity(row))]
-    beside = [t for k in (current.partition_key, current.row_key) if _FIXED.search(k) for t in _FIXED.split(k)]
-    texts = [t.replace("{{", "{").replace("}}", "}") for t in beside if any(map(str.isalnum, t))]
-    lost_texts = [f"'{brief(t)}'" for t in dict.fromkeys(texts) if not any(t in key for key in keys)]
-    return f"The current keys write {' and '.join(lost_texts)} beside values; these do not." if lost_texts else ""
 
 
 def _identity(row: AnalysisIndexRow) -> tuple[str, str]:

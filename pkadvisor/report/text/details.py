@@ -16,13 +16,12 @@ from pkadvisor.documents.analysis_scheme import (
 from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.numbers import MONTH_S, amount, breaks, milliseconds, percent, plural, rate
 from pkadvisor.report.documents.stored import quoted
-from pkadvisor.report.summary.figures import by_load, lost, reads_only_what_it_returns, term
-from pkadvisor.report.summary.sentences import left_out
+from pkadvisor.report.summary.figures import by_load, left_out, lost, term
+from pkadvisor.report.summary.scans import reads_only_what_it_returns
 from pkadvisor.report.summary.verdicts import doubt, give, provisional, sureness, table_title, without_tried
 from pkadvisor.report.text.arrangement import account_text, arranged_text, conflicts_text
-from pkadvisor.report.text.page import Page
+from pkadvisor.report.text.page import Page, write_heat
 from pkadvisor.report.text.scheme_page import flip_sentence, write_broken, write_grounds, write_ranking
-from pkadvisor.report.text.text_charts import write_heat
 
 
 def write_details(page: Page, result: AnalysisDocument, verbose: bool) -> None:
@@ -276,8 +275,7 @@ def _why(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
     lines = []
     if table.ranking_says == "change" and current is not None and current.loses:
         reasons = [v.message for v in current.violations] + _remarks(current)
-        for reason in reasons[:4] or [lost(current.loses)]:
-            lines.append(("current", reason))
+        lines += [("current", reason) for reason in reasons[:4] or [lost(current.loses)]]
     if table.ranking_says in ("change", "choose") and _straight(best):
         lines.append(("recommended", _straight(best)))
     if table.ranking_says == "change" and (gone := left_out(current, best)):
@@ -298,8 +296,7 @@ def _why(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
             lines.append(("", f"{other}{flip_sentence(table.flip)}"))
     if table.confidence is not None and not doubt(table) and not table.why_not:
         lines.append(("confidence", sureness(table.confidence)))
-    for message in _remarks(best)[:4]:
-        lines.append(("note", message))
+    lines += [("note", message) for message in _remarks(best)[:4]]
     if lines:
         page.line("Why", "head")
         for label, text in lines:

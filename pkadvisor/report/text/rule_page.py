@@ -159,7 +159,9 @@ def render_rule(document: RuleDocument, *, width: int, color: bool, ascii_only: 
             page.wrapped(f"says: {_example(level.message)}", indent="    ", hanging="      ")
             if level.fix != rule.fix:
                 page.wrapped(f"fix: {_example(level.fix)}", indent="    ", hanging="      ")
-    page.wrapped(f"needs: {', '.join(_NEEDS[need] for need in rule.needs)}; asked of every {_scope(rule)}")
+    page.wrapped(
+        f"needs: {', '.join(_NEEDS[need] for need in rule.needs)}; asked of every {rule.scope.replace('_', ' ')}"
+    )
     if rule.unit:
         page.wrapped(f"measured in {rule.unit}" + ("; a baseline holds it to its number" if rule.ratchet else ""))
     page.head("To suppress a finding")
@@ -185,10 +187,6 @@ def render_rule(document: RuleDocument, *, width: int, color: bool, ascii_only: 
 def suppression(rule_id: str) -> str:
     """What to write in a design to let a finding of a rule pass."""
     return f'# pkadvisor: ignore[{rule_id}] reason="why this may pass" until=2027-03-31'
-
-
-def _scope(rule: RulePage) -> str:
-    return rule.scope.replace("_", " ")
 
 
 def _example(message: str) -> str:

@@ -8,9 +8,8 @@ from pkadvisor.documents.stress_run import StressClient, StressLoad, StressMeasu
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
 from pkadvisor.report import stress_words
 from pkadvisor.report.summary.figures import brief
-from pkadvisor.report.text.page import Page
+from pkadvisor.report.text.page import Page, heat_lines, scale_words, sparkline
 from pkadvisor.report.text.scheme_page import write_keys
-from pkadvisor.report.text.text_charts import heat_lines, scale_words, sparkline
 
 TIMELINE = 60
 HEAT_ROWS = 8

@@ -38,7 +38,7 @@ def test_three_kinds_that_hold_alone_pass_the_target_together() -> None:
     load = requests(*kinds)
     assert load.measured == pytest.approx(21_000)
     assert load.break_factor == pytest.approx(20 / 21)
-    assert [share.name for share in load.shares] == ["b", "a", "c"]
+    assert [of.name for of, _ in load.shares] == ["b", "a", "c"]
     over = load.violation()
     assert over is not None
     assert (over.code, over.assumed, over.measured) == ("account", False, pytest.approx(21_000))

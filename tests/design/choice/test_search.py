@@ -59,6 +59,7 @@ def candidate(
         partitions=1,
         surplus=0,
         latency_excess=late,
+        breaks=(),
     )
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from pkadvisor.cli.main import main
-from pkadvisor.design.evidence.logged_values import FOUND
+from pkadvisor.design.evidence.given import FOUND
 from pkadvisor.design.rows.logged.known_entities import sampled_share, without_inserted
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload

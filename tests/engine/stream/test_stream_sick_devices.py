@@ -11,7 +11,7 @@ import pytest
 from pkadvisor.engine.options import MS
 from pkadvisor.engine.stream.access import Location
 from pkadvisor.engine.stream.manager import LOG, StreamManager
-from pkadvisor.engine.stream.nodes.catalog import NAME as CATALOG
+from pkadvisor.engine.stream.nodes.record_file import NAME as CATALOG
 from pkadvisor.engine.stream.records import better, frame, parse
 from pkadvisor.engine.worlds.simulated_disk import SimulatedFile
 from pkadvisor.engine.worlds.simulator import Simulator

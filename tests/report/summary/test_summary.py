@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
 from pkadvisor.documents.schema_errors import typed
-from pkadvisor.report.summary.figures import Figures, FirstBreak, first_break
-from pkadvisor.report.summary.sentences import cautions, left_out
+from pkadvisor.report.summary.figures import Figures, FirstBreak, first_break, left_out
+from pkadvisor.report.summary.sentences import cautions
 from pkadvisor.report.summary.summary import TABLES_SHOWN, Summary
 from pkadvisor.report.summary.summary import summarize as summary_of
 from pkadvisor.report.text.page import Page

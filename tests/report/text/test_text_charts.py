@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from msgspec import convert
 
 from pkadvisor.documents.analysis_table import AnalysisHeatMap
-from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.text_charts import ASCII_SHADES, SHADES, heat_lines, sparkline, write_heat
+from pkadvisor.report.text.page import ASCII_SHADES, SHADES, Page, heat_lines, sparkline, write_heat
 
 grids = st.tuples(st.integers(1, 40), st.integers(1, 30)).flatmap(
     lambda size: st.lists(

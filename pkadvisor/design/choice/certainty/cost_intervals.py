@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
-from pkadvisor.design.cost.cost import Measures, measure
+from pkadvisor.design.cost.cost import DrawnMeasures, measure
 from pkadvisor.design.cost.resample import BenchDraw, affordable, replicates_of, under_laws
 from pkadvisor.design.load.breaks import smallest
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term
@@ -34,7 +34,7 @@ REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, FIRST_BREAK, STORED, LATE
 BREAKS = (BREAK, FIRST_BREAK)
 
 
-def measures(priced: CostEstimate | Measures) -> dict[str, tuple[float, str]]:
+def measures(priced: CostEstimate | DrawnMeasures) -> dict[str, tuple[float, str]]:
     """The numbers of a cost that a sample leaves open, by the names of the result's terms, each with its unit."""
     out = {
         REQUESTS: (priced.requests_per_s, "requests/s"),

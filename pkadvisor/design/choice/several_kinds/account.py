@@ -41,23 +41,9 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """One table's or kind's part of an account's load in its worst minute, and what its growth makes of it.
-
-    ``growth`` is None where none is declared, or where it raises something else.
-    """
-
-    name: str
-    per_s: float
-    growth_factor: float
-    declared: bool
-    growth: Growth | None = None
-    at_least: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class AccountLoad:
-    """The load of one target of the account in its worst minute, the tables and kinds with the most load first.
+    """The load of one target of the account in its worst minute: ``shares`` are its parts (of whom, per second), those
+    of the tables and kinds with the most load first.
 
     ``measured`` is the load at the declared peak, ``grown`` after the growth of each, ``at_declared_growth`` after
     growth that somebody declared. ``saved_per_s`` is what group transactions over several kinds save. ``askers`` are
@@ -67,7 +53,7 @@ class AccountLoad:
     cause: str
     unit: str
     limit: float
-    shares: tuple[Share, ...]
+    shares: tuple[tuple[Asker, float], ...]
     saved_per_s: float
     measured: float
     grown: float
@@ -94,7 +80,7 @@ class AccountLoad:
         """Months until the target is passed, each table at its declared growth; None beyond every horizon."""
         if self.measured > self.limit:
             return 0.0
-        end = max((s.growth.horizon_months for s in self.shares if s.growth is not None), default=0.0)
+        end = max((of.growth.horizon_months for of, _ in self.shares if of.growth is not None), default=0.0)
         if self._in_months(end) <= self.limit:
             return None
         low, high = 0.0, end
@@ -105,8 +91,8 @@ class AccountLoad:
 
     def _in_months(self, months: float) -> float:
         loads = (
-            s.per_s * (s.growth.factor_per_month ** min(months, s.growth.horizon_months) if s.growth else 1.0)
-            for s in self.shares
+            per_s * (of.growth.factor_per_month ** min(months, of.growth.horizon_months) if of.growth else 1.0)
+            for of, per_s in self.shares
         )
         return max(0.0, math.fsum(loads) - self.saved_per_s)
 
@@ -115,7 +101,7 @@ class AccountLoad:
         if self.grown <= self.limit:
             return None
         assumed = self.at_declared_growth <= self.limit
-        most = ", ".join(f"{s.name} {s.per_s:,.0f}" for s in self.shares[:3])
+        most = ", ".join(f"{of.name} {per_s:,.0f}" for of, per_s in self.shares[:3])
         message = f"all kinds and tables together: {self.measured:,.0f} {self.unit} at the peak ({most})"
         if self.measured <= self.limit:
             message += f", {self.grown:,.0f} after the growth" + (" (assumed growth)" if assumed else "")
@@ -159,12 +145,8 @@ def account_load_of(
         return max(0.0, float((by_asker * growth).sum(axis=1).max(initial=0.0)) - saved_per_s)
 
     worst = by_asker[int(np.argmax(by_asker.sum(axis=1)))] if len(askers) else np.zeros(0)
-    loads = [
-        Share(a.name, float(load), a.growth_factor, a.growth is not None, a.growth, a.at_least)
-        for a, load in zip(askers, worst, strict=True)
-        if load > 0
-    ]
-    loads.sort(key=lambda s: (-s.per_s, s.name))
+    loads = [(of, float(load)) for of, load in zip(askers, worst, strict=True) if load > 0]
+    loads.sort(key=lambda share: (-share[1], share[0].name))
     measured, grown, at_declared = (most(growth) for growth in (np.ones(len(askers)), factors, declared))
     return AccountLoad(cause, unit, limit, tuple(loads), saved_per_s, measured, grown, at_declared, tuple(askers))
 

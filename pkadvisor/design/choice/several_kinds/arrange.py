@@ -63,10 +63,7 @@ def arrange(
     arrangements = [a for options in per_subset for a in options]
     best = _best(arrangements, limits)
     best = next((a for a in arrangements if stays(a, best, pools)), best)
-    rivals = []
-    for options in per_subset:
-        if options and best not in options:
-            rivals.append(_best(options, limits))
+    rivals = [_best(options, limits) for options in per_subset if options and best not in options]
     conflicts = []
     for constraints in conflicts_in(
         [broken for options in per_subset for a in options for broken in _breakable(a, pools)]

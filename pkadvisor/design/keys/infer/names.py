@@ -340,12 +340,9 @@ def _invent(groups: Sequence[Sequence[_Place]], taken: set[str], types: dict[str
             types[name] = place.shape.edm
             if place.shape.hint:
                 notes.append(f"{name} holds {place.shape.hint}: taken as {place.shape.edm}")
-        if any(p.shape and "ticks" in p.shape.function for p in group) and _below_microseconds(group[0]):
+        ticks = any(p.shape and "ticks" in p.shape.function for p in group)
+        if ticks and any(isinstance(v, int) and v % 10 for v in group[0].values):
             notes.append(f"{name} has times finer than a microsecond")
-
-
-def _below_microseconds(place: _Place) -> bool:
-    return any(isinstance(v, int) and v % 10 for v in place.values)
 
 
 def _derived(places: Sequence[_Place], types: dict[str, EdmType], columns: set[str]) -> None:

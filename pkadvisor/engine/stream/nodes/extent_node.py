@@ -20,9 +20,8 @@ from contextlib import suppress
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.access import ExtentSealed, NotThere, ReplicaFailed, TooSlow
 from pkadvisor.engine.stream.blocks import check_whole, decode, encode
-from pkadvisor.engine.stream.nodes.catalog import Created, Deleted, Flushed, Sealed, Truncation
 from pkadvisor.engine.stream.nodes.extent_store import PLACE, ExtentStore, Replica, file_name
-from pkadvisor.engine.stream.nodes.record_file import RecordFile
+from pkadvisor.engine.stream.nodes.record_file import Created, Deleted, Flushed, RecordFile, Sealed, Truncation
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, EngineError, ReadFailed, Unreachable, World
 
@@ -269,9 +268,8 @@ class ExtentNode(ExtentSealing):
             await self._store(replica, data)
             return
         world, name, extent = self._world, self.name, replica.extent
-        parts = [self._store(replica, data)]
-        for node in replica.replicas[1:]:
-            parts.append(world.call(name, node, SERVICE, "replicate", extent, offset, data))
+        others = [world.call(name, node, SERVICE, "replicate", extent, offset, data) for node in replica.replicas[1:]]
+        parts = [self._store(replica, data), *others]
         for answer in await world.gather(parts, name):
             if answer is not None:
                 replica.closed = replica.closed or "an append failed"

@@ -13,9 +13,8 @@ from struct import Struct
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.access import ExtentSealed, NotThere, ReplicaFailed
-from pkadvisor.engine.stream.nodes.catalog import Catalog, Doubtful, Flushed, JournalMade
 from pkadvisor.engine.stream.nodes.device import Device
-from pkadvisor.engine.stream.nodes.record_file import RecordFile
+from pkadvisor.engine.stream.nodes.record_file import Catalog, Doubtful, Flushed, JournalMade, RecordFile
 from pkadvisor.engine.worlds.tasks import Future, Lock
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, File, ReadFailed, World
 
