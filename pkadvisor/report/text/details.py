@@ -145,7 +145,7 @@ def _money(page: Page, table: AnalysisTable, best: AnalysisFullScheme) -> None:
     inserted_per_s = sum(c.rate_per_s * c.entities_written for c in best.classes if c.operation == "insert")
     added_gb = inserted_per_s / (1 + len(best.index_rows)) * (term(best, "stored") or 0.0) * MONTH_S / 1e9
     if added_gb > (term(best, "storage") or 0.0):
-        page.wrapped(f"Storage is that of the entities at hand; the inserts of a month add {amount(added_gb)} GB.")
+        page.wrapped(f"Storage is that of the entities read; the inserts of a month add {amount(added_gb)} GB.")
     page.wrapped("Prices are examples: set yours with --limits.")
     page.line()
 
