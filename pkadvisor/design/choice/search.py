@@ -17,7 +17,7 @@ from pkadvisor.design.choice.index_candidates import fits_inside, in_one_partiti
 from pkadvisor.design.choice.key_building import KeyGround, separator_for
 from pkadvisor.design.choice.row_sets import propose, rows_beside
 from pkadvisor.design.cost.cost import compared, estimate
-from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, variable
 from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate
 from pkadvisor.design.load.identifiers import in_use
 from pkadvisor.design.rows.demand import Demand
@@ -165,9 +165,19 @@ def one_row_apart(
         yield from (with_index_rows(main, tuple(r for r in rows if r is not row)) for row in rows)
     lacking = [row for row in rows_beside(add(main), ground) if row not in rows]
     yield from (with_index_rows(main, (*rows, row)) for row in lacking[:ROWS_TRIED])
-    for place, row in enumerate(rows):
-        alike = [each for each in lacking if (each.key.partition, each.copy) == (row.key.partition, row.copy)]
-        yield from (with_index_rows(main, (*rows[:place], each, *rows[place + 1 :])) for each in alike[:ROWS_TRIED])
+    swapped = [
+        (*rows[:place], each, *rows[place + 1 :])
+        for place, row in enumerate(rows)
+        for each in lacking
+        if _looked_up_by(each, main.main) == _looked_up_by(row, main.main)
+    ]
+    yield from (with_index_rows(main, some) for some in swapped[:ROWS_TRIED])
+
+
+def _looked_up_by(row: IndexRow, main: Key) -> tuple[object, ...]:
+    """What an index row is found by: its PartitionKey, and within that of the entity the first part of its RowKey."""
+    inside = row.key.partition == main.partition
+    return (row.copy, row.key.partition, variable(row.key.row)[:1] if inside else ())
 
 
 def _with_rows_added(now: CostEstimate, estimates: Sequence[CostEstimate]) -> CostEstimate | None:

@@ -65,6 +65,17 @@ def test_the_best_key_is_tried_with_each_index_row_that_no_sum_proposes(monkeypa
     assert len(found.scheme.index_rows) == 1
 
 
+def test_the_best_key_is_tried_with_its_index_rows_in_other_orders() -> None:
+    here = KeyGround(bench_of(race(), by_bib(60), by_age(40), register(2)))
+    main = parse_key("{event}", "BIB:{pad(bib,5)}")
+    row = IndexRow(parse_key("{event}", "AGE:{pad(age,3)}_{note}_{pad(bib,5)}"))
+    found = estimate(KeyScheme(main, (row,)), here.bench)
+    apart = search.one_row_apart(found, lambda scheme: estimate(scheme, here.bench), here)
+    swapped = [scheme.index_rows[0].key for scheme in apart if len(scheme.index_rows) == 1]
+    assert parse_key("{event}", "AGE:{pad(age,3)}_{pad(bib,5)}") in swapped
+    assert all(str(key).startswith("{event} | AGE:{pad(age,3)}") for key in swapped)
+
+
 def test_the_best_key_is_tried_without_each_of_its_index_rows() -> None:
     here = KeyGround(bench_of(race(), by_bib(60), by_age(40), register(2)))
     main = parse_key("{event}", "BIB:{pad(bib,5)}")
