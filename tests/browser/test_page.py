@@ -206,7 +206,7 @@ def test_findings_are_filtered_by_severity(opened: Open, pages: dict[str, Path])
 
 def test_keys_are_copied_as_they_are(opened: Open, pages: dict[str, Path]) -> None:
     page = opened(pages["footrace"], permissions=["clipboard-read", "clipboard-write"])
-    button = page.locator("#verdict button.copy").nth(1)
+    button = page.locator("#verdict .answer button.copy").nth(1)
     button.click()
     expect(button).to_have_text("copied")
     assert page.evaluate("navigator.clipboard.readText()") == result("footrace")["tables"][0]["recommended"]["row_key"]

@@ -73,7 +73,7 @@ def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
     from dataclasses import make_dataclass
 
     played = UseCases()
-    inputs = ["data", "logs", "design", "profiles", "limits", "input_format", "stdin_name"]
+    inputs = ["data", "sample", "logs", "design", "profiles", "limits", "input_format", "stdin_name"]
     choices = ["since", "until", "tables", "account", "max_bad_lines", "sample_rows", "redact", "seed", "top"]
     choices += ["entities_total", "log_fraction", "candidates", "budgets"]
     request_type = make_dataclass("AnalyzeRequest", [*inputs, *choices], frozen=True)

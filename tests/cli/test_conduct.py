@@ -49,6 +49,7 @@ def test_options_reach_the_use_case(advise: Advise, use_cases: UseCases, tmp_pat
         "tables": ("A", "B"),
         "account": "acct",
         "max_bad_lines": 0.025,
+        "sample": None,
         "sample_rows": 10,
         "input_format": "csv",
         "stdin_name": "x",

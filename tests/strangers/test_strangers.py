@@ -16,6 +16,7 @@ from pkadvisor.observe.design_file.declaration import DeclaredKeys
 from pkadvisor.observe.design_file.read_declaration import load_declaration
 from tests.strangers.folders import STRANGERS, bookings_by_day, contradictory, data_alone, moves_in
 from tests.strangers.more import MORE, access_log, hashed_and_encoded, ledger, orders_with_lines, rooms, sales_in_groups
+from tests.strangers.stays_and_moves import refills, tubes
 from tests.strangers.stranger import ROWS, Stranger, recommended
 from tests.strangers.with_index_rows import WITH_INDEX_ROWS
 from tests.tiers import sizes
@@ -123,7 +124,7 @@ def test_an_analysis_without_a_design_file_gives_the_keys_of_one_with_it(
     assert advised(stranger) == recommended(json.loads(Path("without.json").read_text()))
 
 
-@pytest.mark.parametrize("make", sizes([rooms, hashed_and_encoded], MORE, "worlds"))
+@pytest.mark.parametrize("make", sizes([rooms, hashed_and_encoded, tubes, refills], [*MORE, tubes, refills], "worlds"))
 def test_other_shapes_end_in_the_right_keys_too(
     make: Callable[[], Stranger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,7 @@ def any_log_believed(patch: pytest.MonkeyPatch) -> None:
 
 def strangers_asked_for(patch: pytest.MonkeyPatch) -> None:
     """A log may ask for what the data does not have."""
-    for module in ("grounds", "logged_values"):
+    for module in ("grounds", "given"):
         patch.setattr(f"pkadvisor.design.evidence.{module}.FOUND", 0.0)
 
 

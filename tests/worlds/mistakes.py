@@ -84,7 +84,7 @@ def ranges_take_both_ends(patch: pytest.MonkeyPatch) -> None:
 
         return bounds
 
-    wrapped(patch, "pkadvisor.design.rows.demand.bounds_of", both)
+    wrapped(patch, "pkadvisor.design.rows.asked.matching_rows.bounds_of", both)
 
 
 def one_range_sent_as_included(patch: pytest.MonkeyPatch) -> None:

@@ -340,7 +340,7 @@ def goal_value(goal: RankingGoal, estimate: CostEstimate) -> float:
     }[goal.name]
 
 
-def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
+def good_enough(now: CostEstimate, best: CostEstimate, *, requests_tolerance: float = REQUESTS_TOLERANCE) -> bool:
     """Whether a design in place stays: it breaks nothing at the declared load, costs no more requests than tolerated,
     and has the room for growth to plan for, or as much of it as the best.
 
@@ -349,7 +349,7 @@ def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     """
     if missed(now) or any(r.code in ("unpadded", "ambiguous") for r in now.remarks):
         return False
-    cheap = now.requests_per_s <= best.requests_per_s * (1 + REQUESTS_TOLERANCE)
+    cheap = now.requests_per_s <= best.requests_per_s * (1 + requests_tolerance)
     lean = now.entities_per_s <= best.entities_per_s * 2 or now.break_factor >= BREAK_ENOUGH * 10
     lasting = now.break_factor >= min(BREAK_ENOUGH, now.room_factor, best.break_factor * (1 - BREAK_TOLERANCE))
     cheaper = now.requests_per_s * (1 + REQUESTS_TOLERANCE) < best.requests_per_s

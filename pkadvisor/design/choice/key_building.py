@@ -21,7 +21,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, collides, decides, missing_identifiers
-from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, width_of
+from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, named_like_measure, width_of
 from pkadvisor.design.rows.arrivals import tells_arrival
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.counters import HORIZON_MONTHS, inserted_per_s
@@ -96,18 +96,28 @@ class KeyGround:
     @property
     def stays_small(self) -> bool:
         """Whether the whole table may lie in one partition: it is small and stays so with what is inserted until the
-        horizon, or while an entity is kept."""
+        horizon, or while an entity is kept. More than a page is not small for a log too short to show inserts."""
         workload = self.bench.workload
         inserted_per_s = sum(
             d.query.rate.mean_per_s * d.query.entities_per_request
             for d in self.bench.demands
             if d.query.operation is Operation.INSERT
         )
+        if not inserted_per_s and self.population.total > self.bench.limits.page_entities:
+            inserted_per_s = self._unseen_inserts_per_s
         months = workload.growth.horizon_months if workload.growth is not None else HORIZON_MONTHS
         entities = self.population.total + inserted_per_s * months * MONTH_S
         if workload.retention_s is not None:
             entities = max(self.population.total, inserted_per_s * workload.retention_s)
         return entities <= SINGLE_PARTITION_MAX
+
+    @property
+    def _unseen_inserts_per_s(self) -> float:
+        """Inserts that a log without any may have missed: at most 3 in its length, with 95 % confidence (rule of
+        three); none without a log, and where upserts bring the entities."""
+        at = [minute for series in self.bench.workload.minutes.values() if not series.of_day for minute in series.at]
+        upserts = any(d.query.operation is Operation.UPSERT for d in self.bench.demands)
+        return 3.0 / (60.0 * (max(at) - min(at) + 1)) if at and not upserts else 0.0
 
     def weight(self, name: str) -> float:
         """Requests per second whose filter fixes a property."""
@@ -302,8 +312,13 @@ def _identifies(name: str, population: Population, *, missing: bool = False) -> 
 
 
 def _tail_rank(name: str, population: Population) -> tuple[int, int, str]:
-    """Identifiers before other values before times; more distinct first."""
+    """Identifiers before other values before amounts before times; more distinct first."""
     edm = population.types.get(name, EdmType.STRING)
     # A time last: it identifies only until two things happen at once.
-    kind = 0 if named_like_identifier(name) or edm is EdmType.GUID else 2 if edm is EdmType.DATETIME else 1
+    if named_like_identifier(name) or edm is EdmType.GUID:
+        kind = 0
+    elif edm is EdmType.DATETIME:
+        kind = 3
+    else:
+        kind = 2 if named_like_measure(name) else 1
     return kind, -population.distinct([("p", name)]), name

@@ -31,6 +31,8 @@ MAINS_CHEAPEST = 6
 """Main keys that get index rows since they promise the fewest requests with them."""
 OF_A_FAMILY = 2
 """Keys that differ in their hash buckets alone, of which so many are extended before others have had their turn."""
+UPKEEP_TOLERANCE = 0.25
+"""Requests by which the upkeep of added index rows may be above those of keys that every row must be rewritten for."""
 ROWS_TRIED = 16
 """Index rows that are each added to the best scheme. A count, for that reason."""
 ROW_ROUNDS = 2
@@ -194,8 +196,9 @@ def _keeps_rows(scheme: KeyScheme, current: KeyScheme) -> bool:
 def _spares_rewriting(added: CostEstimate, best: CostEstimate) -> bool:
     """Whether rows are added to the current design rather than all rewritten under other keys: it is then good enough,
     and needs no more index rows than the best design has, since every write keeps those up for ever. That one of them
-    lies in another partition, and comes later, is told with the advice."""
-    return len(added.scheme.index_rows) <= len(best.scheme.index_rows) and good_enough(added, best)
+    lies in another partition, costs requests and comes later, is told with the advice."""
+    fewer = len(added.scheme.index_rows) <= len(best.scheme.index_rows)
+    return fewer and good_enough(added, best, requests_tolerance=UPKEEP_TOLERANCE)
 
 
 def with_reason(estimates: Sequence[CostEstimate], named: set[int], ground: KeyGround) -> list[CostEstimate]:

@@ -28,6 +28,20 @@ def named_like_identifier(name: str) -> bool:
     return name.lower().endswith(("id", "no", "number", "key", "seq"))
 
 
+_MEASURES = frozenset(
+    _WORD.findall(
+        "amount price cost total sum cents cash fee tax balance quantity qty units count size bytes length width "
+        "height weight duration seconds ms minutes distance speed score rating points temperature humidity pressure "
+        "level voltage power value reading percent ratio rate"
+    )
+)
+
+
+def named_like_measure(name: str) -> bool:
+    """Whether a name holds the word of an amount or a measurement, which tells entities apart by chance alone."""
+    return any(word.lower() in _MEASURES for word in _WORD.findall(name))
+
+
 def calendar_digits(name: str) -> int:
     """The digits of a number so named of a calendar or a clock; 0 for others."""
     words = _WORD.findall(name)
