@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.observe.profile.profile import canonical_column
 from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
+from pkadvisor.usecases import analyze as use_case
 from tests.plain import analyze
 from tests.report.support import SAMPLES, request, result
 
@@ -184,3 +186,12 @@ def test_a_filter_of_the_declared_type_holds_over_numbers_that_would_fit_a_narro
     (table,) = found["tables"]
     assert {p["name"]: p["type"] for p in table["data"]["properties"]} == {"id": "Int64", "n": "Int32"}
     assert table["current"]["feasible"]
+
+
+def test_the_command_of_a_bundled_sample_names_it_and_only_a_design_of_ones_own() -> None:
+    named = AnalyzeRequest(data=("any/bank/t.csv",), logs=("any/bank/t.log",), design="any/bank/d.yaml", sample="bank")
+    assert use_case._settings(named).command == "advisor analyze --sample bank --seed 0"
+    own = replace(named, design="own/d.yaml")
+    assert use_case._settings(own).command == "advisor analyze --sample bank --design d.yaml --seed 0"
+    files = replace(named, sample=None)
+    assert use_case._settings(files).command == "advisor analyze t.csv --log t.log --design d.yaml --seed 0"

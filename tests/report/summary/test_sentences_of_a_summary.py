@@ -185,6 +185,26 @@ def test_what_a_log_counts_as_throttled_is_told_in_place_of_what_the_model_says(
     assert only(found).throttled == f"{hot} (71.3 % of its attempts, model) and 5 more; after: none."
 
 
+def test_a_log_with_hardly_any_503_is_told_beside_the_model() -> None:
+    found = result("footrace")
+    found["log"] = result("microblog")["log"] | {"throttled": 5, "requests_attempted": 10_000}
+    told = "71.3 % of its attempts, model; 0.05 % of all attempts in the log"
+    assert only(found).throttled == f"'2023 Chicago Marathon__Full' ({told}) and 5 more; after: none."
+
+
+def test_a_new_table_that_must_be_split_first_is_a_caveat_and_a_kept_one_is_not() -> None:
+    found = result("bank")
+    table = found["tables"][0]
+    caveat = "A new table takes the peak after about 6 minutes, once it is split."
+    assert ("Caveat", caveat) in only(found).cautions
+    warm_up = next(term for term in table["recommended"]["terms"] if term["name"] == "warm-up")
+    ranges, warm_up["value"] = warm_up["value"], 1
+    assert ("Caveat", caveat) not in only(found).cautions
+    warm_up["value"] = ranges
+    table["ranking_says"] = table["verdict"] = "keep"
+    assert ("Caveat", caveat) not in only(found).cautions
+
+
 def test_two_shares_that_differ_are_told_with_what_each_is_a_share_of() -> None:
     """The model speaks of one partition at the peak, the log of all its minutes and partitions."""
     hot = "'Channel9'"
