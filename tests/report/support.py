@@ -26,7 +26,7 @@ SAMPLES = sample_names()
 def request(name: str, **more: Any) -> AnalyzeRequest:
     """What the command makes of ``--sample NAME``."""
     sample = load_sample(name)
-    return AnalyzeRequest(**{"data": sample.data, "logs": sample.logs, "design": sample.design, **more})
+    return AnalyzeRequest(**{"sample": name, "data": sample.data, "logs": sample.logs, "design": sample.design, **more})
 
 
 @lru_cache(maxsize=1)

@@ -356,8 +356,10 @@ def test_confidence_rests_on_the_log_where_there_is_one() -> None:
 
 
 def test_without_files_of_the_command_the_document_names_them() -> None:
-    assert only(result("footrace")).next_command == "advisor stress registrations.csv --design design.yaml"
     found = result("footrace")
+    assert only(found).next_command == "advisor stress --sample footrace"
+    found["settings"]["command"] = "advisor analyze registrations.csv --design design.yaml --seed 0"
+    assert only(found).next_command == "advisor stress registrations.csv --design design.yaml"
     found["tables"][0]["data"] = None
     assert summarize(found, "--log l.gz").tables[0].next_command == "advisor analyze --log l.gz --details"
 
