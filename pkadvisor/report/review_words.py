@@ -141,6 +141,8 @@ def next_step(document: ReviewDocument) -> tuple[str, str]:
     """(what to do next, the command that helps with it); the command is empty where none does."""
     for name, error in unreadable(document):
         line, column = error_place(error)
+        if error.where == name:  # no line of it was read
+            return f"correct the name or the file of {name}, which cannot be read: {error.what}", ""
         return f"correct {name}:{line}:{column}, which cannot be read", ""
     unsuppressed = open_findings(document)
     gating = [(name, f) for name, f in unsuppressed if f.gating]

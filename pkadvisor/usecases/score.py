@@ -9,7 +9,7 @@ from typing import Final
 
 from pkadvisor import __version__
 from pkadvisor.design.choice.judge import keys_as_given
-from pkadvisor.design.choice.prepared import prepared, with_shared_keys
+from pkadvisor.design.choice.prepared import keys_in_use, prepared, with_shared_keys
 from pkadvisor.design.choice.sections import Section
 from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, Told, price, together
 from pkadvisor.design.cost.budgets import parse_budgets
@@ -43,11 +43,14 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
     limits, budgets = load_limits(*request.limits), parse_budgets(request.budgets)
     every = read_sections(request, progress)
     able = [(section, dataset) for section, dataset in every if section.data is not None]
-    if not able:
-        raise UsageError("without data no key can be priced", where="DATA", fix="give data files, or a --profile")
     written = [parse_candidate(text) for text in schemes]
     if request.candidates is not None:
         written += load_candidates(request.candidates)
+    if not able:
+        fitting(written, [{} for _ in every])  # what is wrong with a template is told before data is asked for
+        for section, _ in every:
+            keys_in_use(section)
+        raise UsageError("without data no key can be priced", where="DATA", fix="give data files, or a --profile")
     named = fitting(written, [s.data.types if s.data is not None else None for s, _ in able])
     priced = []
     for (section, dataset), given in zip(able, named, strict=True):

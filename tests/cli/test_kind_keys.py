@@ -235,3 +235,25 @@ def test_a_scan_for_one_kind_says_that_it_reads_the_rows_of_the_others(tmp_path:
     assert notes["Orders"] == notes["Tenants"] == []
     (note,) = notes["Users"]
     assert note.startswith("'by-size' scans the table, and so reads the rows of its other kinds (")
+
+
+def test_a_read_of_a_partition_for_one_kind_says_that_it_reads_the_rows_of_the_others(tmp_path: Path, ask: Ask) -> None:
+    parcels, depots, design = (tmp_path / name for name in ("parcels.csv", "depots.csv", "design.yaml"))
+    parcels.write_text("carrier,parcel\n" + "".join(f"c{i % 3},P{i:04d}\n" for i in range(300)))
+    depots.write_text("carrier,depot\n" + "".join(f"c{i % 3},D{i:02d}\n" for i in range(30)))
+
+    def notes(row_key: str) -> list[str]:
+        design.write_text(
+            "schema: 1\ntables:\n  Shipping:\n    partition_key: '{carrier}'\n    row_key: '{code}'\n    kinds:\n"
+            f"      Parcels: {{row_key: '{{parcel}}'}}\n      Depots: {{row_key: '{row_key}'}}\n    queries:\n"
+            "      - {name: depots, kind: Depots, filter: \"carrier eq '{carrier}'\", rate: 2/s}\n"
+            "      - {name: one, kind: Parcels, rate: 2/s,\n"
+            "         filter: \"carrier eq '{carrier}' and parcel eq '{parcel}'\"}\n"
+        )
+        words = ("analyze", f"Parcels={parcels}", f"Depots={depots}", "--design", str(design), "--format", "json")
+        tables = json.loads(ask(*words)[1])["tables"]
+        return [note for t in tables for note in t["notes"] if "reads whole partitions" in note]
+
+    (note,) = notes("{depot}")
+    assert note.startswith("'depots' reads whole partitions, and so the rows of Parcels that lie in them: they are not")
+    assert notes("D:{depot}") == []

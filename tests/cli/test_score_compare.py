@@ -181,3 +181,14 @@ def test_what_cannot_be_compared(ask: Ask, tmp_path: Path, words: list[str], cod
     found, out, err = ask("compare", *words)
     assert (found, out) == (code, "")
     assert told in err and len(err.splitlines()) <= 4
+
+
+def test_what_is_wrong_with_a_template_is_told_before_data_is_asked_for(tmp_path: Path, ask: Ask) -> None:
+    design = tmp_path / "design.yaml"
+    text = "schema: 1\ntables:\n  Orders: {partition_key: '{customer}', row_key: '{pad(order,9)}'}\n"
+    design.write_text(text)
+    assert "without data no key can be priced" in ask("score", str(design))[2]
+    assert "no function 'padd'" in ask("score", str(design), "--scheme", "{customer} | {padd(order,9)}")[2]
+    design.write_text(text.replace("pad(", "padd("))
+    code, _, told = ask("score", str(design))
+    assert code == 2 and "no function 'padd'" in told and "did you mean 'pad'?" in told

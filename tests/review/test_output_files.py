@@ -252,3 +252,9 @@ def test_a_real_comparison_keeps_to_the_schema_and_is_in_every_format(ask: Ask, 
         assert re.search(r"one\b.*point.*(partition|table).*scan", told)
         assert "peak partition load" in told
         assert "load changed" in told
+
+
+def test_of_a_file_that_is_not_there_no_line_is_named(tmp_path: Path, ask: Ask) -> None:
+    code, page, _ = ask(str(tmp_path / "none.yaml"))
+    assert code == 2 and ":1:1" not in page
+    assert " ".join(page.split()).endswith("none.yaml, which cannot be read: there is no such file")

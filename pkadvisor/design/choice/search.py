@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from pkadvisor.design.choice.candidates import at_limit, constant, main_keys
+from pkadvisor.design.choice.candidates import at_limit, constant, equalities, main_keys
 from pkadvisor.design.choice.finer_keys import poorly_served, recounted, refine
 from pkadvisor.design.choice.goals import best_of, better, good_enough, loss, missing_least, ranked, severity
 from pkadvisor.design.choice.index_candidates import fits_inside, in_one_partition, refine_rows, with_index_rows
@@ -248,8 +248,9 @@ def _broken_sets(estimate: CostEstimate) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Promise:
-    """What a main key can come to with index rows: ``severity`` of the classes that it serves well; each of ``poor``
-    needs a row, ``away`` of them one in another partition; ``requests_per_s`` with these rows, at the least."""
+    """What a main key can come to with index rows: ``severity`` of the classes that it serves well; how many are
+    ``poor``; the rows in other partitions, ``away``, that serve them; ``requests_per_s`` with these rows, at the least.
+    """
 
     severity: float
     away: int
@@ -292,7 +293,7 @@ def _promise(main: CostEstimate, ground: KeyGround) -> _Promise:
     poor = poorly_served(main, ground)
     served, rates, written = list[Demand](), defaultdict[str, float](float), 0.0
     for demand in ground.bench.demands:
-        name, rate_per_s = alike[demand.query.name], demand.query.rate.sustained_per_s
+        name, rate_per_s = alike[demand.query.name], demand.query.rate.mean_per_s
         rates[name] += rate_per_s
         if name not in poor:
             served.append(demand)
@@ -301,12 +302,24 @@ def _promise(main: CostEstimate, ground: KeyGround) -> _Promise:
     alone = compared(main.scheme, replace(ground.bench, demands=tuple(served)))
     by_name = {d.query.name: d for d in ground.bench.demands}
     away = [name for name in poor if not fits_inside(key, by_name[name], ground)]
+    asked = [frozenset(equalities(by_name[name], ground) or by_name[name].conditions.ranges) for name in away]
+    rows = _nested(asked)
     # A row in the same partition is asked in every bucket; one in another partition takes a request of every write.
     buckets = math.prod(part.bucket_count or 1 for part in key.partition)
-    rows = sum(rates[name] + written if name in away else rates[name] * buckets for name in poor)
+    reads = sum(rates[name] * (1 if name in away else buckets) for name in poor)
     # Where nothing is served well, what the key costs as it is decides.
     tie = alone.requests_per_s, main.requests_per_s, main.scheme.text
-    return _Promise(round(severity(alone), 6), len(away), len(poor), alone.requests_per_s + rows, tie)
+    requests_per_s = alone.requests_per_s + reads + rows * written
+    return _Promise(round(severity(alone), 6), rows, len(poor), requests_per_s, tie)
+
+
+def _nested(fixed: Sequence[frozenset[str]]) -> int:
+    """How many chains of sets within one another there are: one row serves classes that fix ever more properties."""
+    smallest = list[frozenset[str]]()
+    for names in sorted(fixed, key=lambda names: (-len(names), sorted(names))):
+        chain = next((number for number, within in enumerate(smallest) if names <= within), len(smallest))
+        smallest[chain : chain + 1] = [names]
+    return len(smallest)
 
 
 def _of_each_family(mains: Sequence[CostEstimate]) -> list[CostEstimate]:

@@ -44,6 +44,10 @@ class Known:
         """Whether some key of a template begins with a text, as far as the values of its first part tell."""
         return not parts or len(parts[0].properties) != 1  # that a value begins with a label by chance is unlikely
 
+    def meets(self, parts: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
+        """Whether some key of one template may be one of another, as far as values tell."""
+        return True
+
     def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:
         """Whether some key of a template begins as one of its part at ``place`` does that a label follows."""
         return True

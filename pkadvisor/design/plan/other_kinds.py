@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from pkadvisor.design.keys.key_terms import BELOW_MISSING, KeyTerm, KeyText, Known
-from pkadvisor.design.keys.scheme import Key, leading_text
+from pkadvisor.design.keys.scheme import Key, leading_text, variable
 from pkadvisor.design.keys.transforms import MISSING, Context, Part
 from pkadvisor.design.keys.transforms.languages import Language
 from pkadvisor.design.plan.access_plan import Access
@@ -56,3 +56,14 @@ def leaves_out(access: Access, left_out: Collection[str], key: Key, other: Key) 
     if access is Access.TABLE_SCAN:
         return leading_text(other.partition) in left_out
     return other.partition == key.partition and leading_text(other.row) in left_out
+
+
+def takes_in(access: Access, key: Key, other: Key, context: Context, known: Known) -> bool:
+    """Whether reads of whole partitions under one key read rows of another kind as well: these lie in the same
+    partitions, several in each, and no beginning of the RowKeys sets them apart."""
+    if access is not Access.PARTITION_SCAN or key.partition != other.partition or not variable(other.row):
+        return False
+    label, theirs = leading_text(key.row), leading_text(other.row)
+    if label or not key.row:
+        return theirs.startswith(label)
+    return theirs not in leaving_out([], "RowKey", key.row[0], [theirs], context, known)[1]

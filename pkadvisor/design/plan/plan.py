@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from itertools import permutations
 
 from pkadvisor.design.keys.conditions import Conditions
 from pkadvisor.design.keys.key_terms import NOTHING_KNOWN, KeyTerm, KeyText, Known, bounds, direction, within
@@ -338,6 +339,8 @@ class _Planner:
             return False
         theirs = leading_text(other.partition)
         if theirs and not self.known.begins(key.partition, theirs):
+            return True
+        if not all(self.known.meets(*pair) for pair in permutations((key.partition, other.partition))):
             return True
         return self.labelled_apart(key.partition, other.partition) or self.labelled_apart(
             other.partition, key.partition

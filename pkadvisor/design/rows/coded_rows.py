@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pkadvisor.design.keys.key_terms import Known
-from pkadvisor.design.keys.template import languages_of, over_tokens, separators, types_shown
+from pkadvisor.design.keys.template import decoder, languages_of, over_tokens, separators, types_shown
 from pkadvisor.design.keys.transforms import MISSING, Atom, Context, Part, bucket, bucket_number, canonical_text
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import function_of
@@ -308,6 +308,15 @@ class CodedRows(Known):
         shorter = texts.filter(texts.is_in([text[:n] for n in range(len(text))]))
         rest = languages_of(parts, self.types)[1:]
         return any(may_meet(rest, (exactly(text[len(beginning) :]), ANY)) for beginning in shorter.to_list())
+
+    @remembered("meets")
+    def meets(self, parts: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
+        """Whether some key of one template is one of another, as far as the values at hand tell: those of a key that is
+        one property."""
+        if len(parts) != 1 or len(parts[0].properties) != 1 or (texts := self._texts_at(parts, 0)) is None:
+            return True
+        pattern = decoder(others, Context(self.types))
+        return any(pattern.fullmatch(text) for text in texts.drop_nulls().to_list())
 
     @remembered("goes on")
     def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:

@@ -16,7 +16,7 @@ from pkadvisor.review.facts.sizes import declared_sizes
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most, tells_date
-from pkadvisor.review.views.names import machine, moment_of_arrival, period
+from pkadvisor.review.views.names import counter_of, machine, moment_of_arrival, period, stands_for_entity, unique
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 
@@ -141,11 +141,32 @@ def asked_for_several(subject: Subject) -> tuple[str, ...]:
         return ()
     out = []
     for query in subject.view.workload.classes:
-        equal = conditions(query.filter).equal
-        ordered = any(o.property not in equal for o in query.order_by)
-        if query.operation is Operation.QUERY and {*key.properties} <= {*equal} and (ordered or (query.top or 0) > 1):
+        wanted = conditions(query.filter)
+        fixed = {*key.properties} <= {*wanted.equal}
+        several = any(o.property not in wanted.equal for o in query.order_by) or (query.top or 0) > 1
+        chosen = id_left_out(subject) and {*wanted.properties} - {*key.properties}
+        if query.operation is Operation.QUERY and fixed and (several or chosen):
             out.append(query.name)
     return tuple(out)
+
+
+def id_left_out(subject: Subject) -> str:
+    """The property that is named as the entity itself and in no part of its key; empty where a time, a number that
+    the application assigns or another value of one entity alone is in the key."""
+    view, tables = subject.view, [t for t in (subject.view.section.table, subject.view.section.kind) if t]
+    if is_partition(subject) or is_index_row(subject):
+        return ""
+
+    def own(name: str) -> bool:
+        return any(stands_for_entity(name, table) or counter_of(name, table) for table in tables)
+
+    key = whole_key(subject)
+    if any(part.assigned or part.several or part.tells_time for part in variable_parts(key)):
+        return ""
+    single = (EdmType.DATETIME, EdmType.GUID)
+    if any(own(name) or unique(name) or view.types.get(name) in single for name in key.properties):
+        return ""
+    return next((name for name in view.declared_types if own(name)), "")
 
 
 def _rate_per_s(view: TableView, *operations: Operation) -> float | None:
@@ -370,6 +391,7 @@ FACTS: tuple[Fact, ...] = (
     _fact("inserts_per_day", FactType.NUMBER, "entities/day", "Entities inserted a day on average.", inserts_per_day),
     _truth("freed", "Whether entities are deleted, so that their keys can be used again.", freed),
     Fact("key.asked_for_several", FactType.TEXTS, QUERY_NAMES, asked_for_several, may_be_unknown=False),
+    Fact("key.id_left_out", FactType.TEXT, "", id_left_out, Basis.DERIVED, may_be_unknown=False),
     _truth("only_upserted", "Whether entities are upserted and never inserted.", only_upserted),
     _fact(
         "collisions_per_day",

@@ -9,7 +9,7 @@ from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review.facts.base import Fact, Found
-from pkadvisor.review.views import names
+from pkadvisor.review.views import names, served
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
@@ -45,6 +45,11 @@ def personal_name(subject: Subject) -> bool:
 def secret_name(subject: Subject) -> bool:
     """Whether it is named as a secret."""
     return names.secret(subject.item.name)
+
+
+def used_as(subject: Subject) -> str:
+    """The undeclared name, the same but for a slip, that queries or writes use in place of this unused one."""
+    return served.used_as(subject.item.name, subject.view)
 
 
 def in_key(subject: Subject) -> bool:
@@ -164,6 +169,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("property.declared_sensitive", FactType.TEXT, "", declared_sensitive, may_be_unknown=False),
     Fact("property.personal_name", FactType.BOOL, "", personal_name, may_be_unknown=False),
     Fact("property.secret_name", FactType.BOOL, "", secret_name, may_be_unknown=False),
+    Fact("property.used_as", FactType.TEXT, "", used_as, may_be_unknown=False),
     Fact("property.in_key", FactType.BOOL, "", in_key, may_be_unknown=False),
     _texts("sensitive_properties", "Properties declared personal.", sensitive_properties),
     _texts("secret_properties", "Properties declared secret.", secret_properties),

@@ -40,7 +40,7 @@ from pkadvisor.review.views import names, order, served
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.findings import often_text
-from pkadvisor.review.views.key_loads import follows_clock, partitions_most
+from pkadvisor.review.views.key_loads import follows_clock, mixed_in, partitions_most
 from pkadvisor.review.views.partition_reads import mean_scanned
 from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.table.odata import properties
@@ -50,6 +50,12 @@ def access(subject: Subject) -> str | None:
     """How its requests find their entities."""
     plan = subject.view.plan_of(subject.query)
     return None if plan is None else str(plan.access)
+
+
+def scans_table(subject: Subject) -> bool | None:
+    """Whether it reads the whole table: it names no PartitionKey, or every bucket of one is read to its end."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else served.reads_the_table(subject.view, plan)
 
 
 def rate_per_s(subject: Subject) -> float | None:
@@ -105,6 +111,14 @@ def _drops(plan: AccessPlan) -> bool:
     """Whether a filter drops rows, and not only at both ends of a range of periods that are asked one by one."""
     ends = {plan.periods.property} if plan.periods is not None else set[str]()
     return any(not set(properties(f)) <= ends for f in (*plan.rest, *plan.client))
+
+
+def other_kinds(subject: Subject) -> tuple[str, ...]:
+    """Other kinds whose rows it reads as well: they lie in its partitions, and no label sets them apart."""
+    plan = subject.view.plan_of(subject.item)
+    if plan is None or names_keys(subject.item):
+        return ()
+    return tuple(dict.fromkeys(each.section.kind or "" for each in mixed_in(plan, subject.view)))
 
 
 def beside_keys(subject: Subject) -> tuple[str, ...] | None:
@@ -268,7 +282,7 @@ def maybe_empty_paged(subject: Subject) -> tuple[str, ...]:
     the whole table for want of a key, which says more.
     """
     unsure = [q for q in _paged(subject) if _returned(q) is None]
-    scans = all(access(q) == Access.TABLE_SCAN and cause(q) == served.Cause.NONE and not small(q) for q in unsure)
+    scans = all(scans_table(q) and cause(q) == served.Cause.NONE and not small(q) for q in unsure)
     return () if scans else tuple(q.name for q in unsure)
 
 
@@ -317,6 +331,7 @@ N, B, T, TS = FactType.NUMBER, FactType.BOOL, FactType.TEXT, FactType.TEXTS
 
 FACTS: tuple[Fact, ...] = (
     Fact("query.access", T, "", access),
+    Fact("query.scans_table", B, "", scans_table),
     Fact("query.rate_per_s", N, "requests/s", rate_per_s),
     Fact("query.often", T, "", often),
     Fact("query.analytic", B, "", analytic, may_be_unknown=False),
@@ -327,6 +342,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.cause", T, "", cause),
     Fact("query.filtered", B, "", filtered),
     Fact("query.beside_keys", TS, "", beside_keys),
+    Fact("query.other_kinds", TS, "", other_kinds, Basis.DERIVED, may_be_unknown=False),
     Fact("query.or_parts", N, "parts", or_parts),
     Fact("query.or_part_access", T, "", or_part_access),
     Fact("query.negated", T, "", negated),

@@ -14,7 +14,9 @@ from pkadvisor.review.facts.base import KnownValue, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import reads
 from pkadvisor.review.views.as_sent import names_keys
+from pkadvisor.review.views.key_loads import mixed_in
 from pkadvisor.review.views.partition_reads import found_most, in_window, mean_scanned
+from pkadvisor.review.views.served import reads_the_table
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.table.odata import comparison_count
 
@@ -171,7 +173,8 @@ def entities_read(subject: Subject) -> KnownValue | None:
     cost = None if names_keys(query) else subject.view.cost_of(query)
     scans = plan is not None and plan.access is Access.TABLE_SCAN
     of_every_kind = scans and subject.view.section.kind and cost is not None and cost.plan and cost.plan.top is None
-    if cost is not None and (cost.plan is None or cost.plan is plan) and not of_every_kind:
+    mixed = plan is not None and bool(mixed_in(plan, subject.view))
+    if cost is not None and (cost.plan is None or cost.plan is plan) and not of_every_kind and not mixed:
         return KnownValue(cost.entities_read, Basis.ESTIMATED)
     total = entities_of_all(subject.view) if scans else entities(subject)  # a scan of the table reads every kind
     window = in_window(subject.view, query) if cost is None else None
@@ -245,4 +248,6 @@ def whole_of(subject: Subject) -> str | None:
     plan = subject.view.plan_of(subject.item)
     if plan is None or plan.periods is not None:
         return None
-    return {Access.TABLE_SCAN: "table", Access.PARTITION_SCAN: "partition"}.get(plan.access)
+    if reads_the_table(subject.view, plan):
+        return "table"
+    return "partition" if plan.access is Access.PARTITION_SCAN else None

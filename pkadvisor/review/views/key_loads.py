@@ -13,12 +13,14 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.sections import declared_values
+from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.keys.transforms import Context, Part
 from pkadvisor.design.keys.transforms.periods import tokens
 from pkadvisor.design.load.widths import lifetime_s, named_like_identifier
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import rows_beside, rows_written
+from pkadvisor.design.plan.other_kinds import takes_in
 from pkadvisor.observe.design_file.declaration import ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP
 from pkadvisor.observe.workload import GrowthOf, Operation, QueryClass, Rate
 from pkadvisor.review.views.names import counter_of, period, stands_for_entity, words
@@ -293,6 +295,7 @@ def _entities(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole
     if keys[plan.via][0].partition != parts:
         return 0.0
     total = (declared_entities(view) or 1.0) if whole and plan.via == 0 else 1.0
+    total += mixed_size(plan, view) if whole else 0.0
     return max(1.0, total if reads_all(plan) else min(total, plan.top or 1.0))
 
 
@@ -307,6 +310,31 @@ def reads_all(plan: AccessPlan) -> bool:
     """Whether a plan reads whole partitions, and does not stop when it has its rows."""
     stops = plan.top is not None and plan.order_served and not plan.unserved
     return plan.access in (Access.PARTITION_SCAN, Access.TABLE_SCAN) and not stops
+
+
+def mixed_in(plan: AccessPlan, view: TableView) -> tuple[TableView, ...]:
+    """The other kinds of which a read of whole partitions reads rows, once for each key under which it does."""
+    if view.scheme is None:
+        return ()
+    key, context = [*view.scheme.each_key()][plan.via][0], Context(dict(view.types))
+    return tuple(
+        other
+        for other in kinds_of(view)
+        if other is not view and other.scheme is not None
+        for theirs, _ in other.scheme.each_key()
+        if takes_in(plan.access, key, theirs, context, KeysThemselves())
+    )
+
+
+def mixed_size(plan: AccessPlan, view: TableView) -> float:
+    """Rows of other kinds on average in one partition that a plan reads whole, as far as they are declared."""
+    mixed = mixed_in(plan, view)
+    if not mixed:
+        return 0.0
+    assert view.scheme is not None
+    parts = [*view.scheme.each_key()][plan.via][0].partition
+    sizes = ((entities_of(other), partitions_most(parts, other)) for other in mixed)
+    return sum(held / count for held, count in sizes if held is not None and count is not None)
 
 
 def declared_entities(view: TableView) -> float | None:

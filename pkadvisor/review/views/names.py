@@ -230,6 +230,23 @@ def year(name: str) -> bool:
     return bool(parts) and parts[-1] in _YEAR
 
 
+_DATE_FORM = re.compile(
+    "(?P<last>(dd_?mm|mm_?dd)_?yy(yy)?|mm_?yyyy|mm_?yy)|(?P<short>yy_?(mm(_?dd)?|ww)|yy)", re.IGNORECASE
+)
+"""Forms of dates in names: those that begin with the day or the month, and those with two digits for the year."""
+
+
+def date_form(name: str) -> str:
+    """``last`` where a name tells a date that ends with its year, as ``day_ddmmyyyy`` does; ``short`` where it tells
+    one that begins with two digits for the year, as ``yyMMdd``; else empty."""
+    for match in _DATE_FORM.finditer(name):
+        before, text, after = name[: match.start()][-1:], match[0], name[match.end() :][:1]
+        begins = not before.isalpha() or (before.islower() and text[0].isupper())
+        if begins and (not after.isalpha() or (after.isupper() and text[-1].islower())):
+            return str(match.lastgroup)
+    return ""
+
+
 def calendar(name: str) -> bool:
     """Whether values so named are months, days, hours, minutes or seconds: ordered numbers of one or two digits."""
     parts = words(name)

@@ -31,6 +31,7 @@ from pkadvisor.review.views.key_loads import (
     follows_clock,
     highest_together,
     inserted_mean_per_s,
+    mixed_size,
     partitions_most,
     rated,
     reads_all,
@@ -114,8 +115,9 @@ def _row_loads(view: TableView, row: int) -> Mapping[str, float]:
         one = plan.via == row and plan.access is Access.PARTITION_SCAN and plan.buckets == 1
         if one and not plan.choices and plan.periods is None:
             first = plan.top if plan.top is not None and plan.order_served and not plan.unserved else None
-            read = float(first) if first is not None else size if reads_all(plan) else 1.0
-            loads[query.name] = query.rate.sustained_per_s * min(max(1.0, size), read) / count
+            most = size + mixed_size(plan, view)
+            read = float(first) if first is not None else most if reads_all(plan) else 1.0
+            loads[query.name] = query.rate.sustained_per_s * min(max(1.0, most), read) / count
     return loads
 
 
@@ -125,8 +127,10 @@ def _main_loads(view: TableView) -> Mapping[str, float]:
     count, size = partitions_most(view.scheme.main.partition, view), _mean_size(view)
     loads = {}
     if count is not None and count > 1 and size is not None:
-        most = max(1.0, size)  # a request for the first 50 finds no more than there are
         for query, asked in _partitions_asked(view).items():
+            plan = view.plan_of(query)
+            mixed = mixed_size(plan, view) if plan is not None else 0.0
+            most = max(1.0, size + mixed)  # a request for the first 50 finds no more than there are
             entities = min(most + (query.operation is not Operation.QUERY), _wanted(query, view))
             loads[query.name] = query.rate.sustained_per_s * entities * min(1.0, asked / count)
     windows = {q.name: load for q in rated(view) if q.name not in loads and (load := _window_load(q, view)) is not None}
@@ -261,7 +265,7 @@ def mean_scanned(query: QueryClass, view: TableView) -> float | None:
         return None if names_keys(query) else _range_size(plan, view)
     whole = plan.access is Access.PARTITION_SCAN and reads_all(plan)
     size = _mean_size(view, plan.via) if whole else None
-    return None if size is None else size * plan.buckets
+    return None if size is None else (size + mixed_size(plan, view)) * plan.buckets
 
 
 def _whole(query: QueryClass, view: TableView) -> bool:
@@ -296,7 +300,7 @@ def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:
         return float(plan.top)
     if plan.access is Access.ROW_RANGE:
         return max(1.0, _range_size(plan, view) or 1.0)
-    return max(1.0, _mean_size(view) or 1.0) if _whole(query, view) else 1.0
+    return max(1.0, (_mean_size(view) or 1.0) + mixed_size(plan, view)) if _whole(query, view) else 1.0
 
 
 def found_most(query: QueryClass, view: TableView) -> float | None:

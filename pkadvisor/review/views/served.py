@@ -9,9 +9,10 @@ from enum import StrEnum
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, SYSTEM_TYPES, names_keys
+from pkadvisor.review.views.key_loads import kinds_of, reads_all
 from pkadvisor.review.views.reads import asked_apart, once, periods_of
 from pkadvisor.review.views.subjects import KeyPart
 from pkadvisor.review.views.unmet import unmet
@@ -37,6 +38,8 @@ PERIODS_MANY = 16
 SCANS = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN, Access.PARTITION_SCAN)
 SLIP_LETTERS = 4
 """Below so many letters, names that differ in one are often two names."""
+LONG_LETTERS = 6
+"""From so many letters on, names that differ in one are one name, even where both are used."""
 TRIED_MAX = 16
 """Conditions of one filter that are looked at one by one: the service takes no longer filters."""
 
@@ -81,6 +84,15 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
     if row_key_meant(view, query):
         return Cause.ROW_KEY_MEANT
     return Cause.TOLD if told_by_partition(view, query) else Cause.NONE
+
+
+def reads_the_table(view: TableView, plan: AccessPlan) -> bool:
+    """Whether a plan reads every row: a scan of the table, or of every partition of a PartitionKey made of buckets."""
+    if plan.access is Access.TABLE_SCAN or view.scheme is None:
+        return plan.access is Access.TABLE_SCAN
+    parts = variable(list(view.scheme.each_key())[plan.via][0].partition)
+    every = bool(parts) and all(part in plan.fans for part in parts) and not plan.choices
+    return every and plan.access is Access.PARTITION_SCAN and reads_all(plan)
 
 
 TOLD_DIGITS = 8
@@ -219,13 +231,15 @@ def misspelt(name: str, view: TableView) -> str:
     """The declared name that a name in a key is but for a slip; empty where there is none.
 
     A slip is another case, or one letter too many, too few or two that changed places, where no query and no key names
-    the declared one and no query names the other.
+    the declared one and no query names the other. Where queries name the declared one, both names are long, and the
+    slip is not at their beginning, where other words differ (mail, email).
     """
     if cased := next((other for other in view.types if other.casefold() == name.casefold()), ""):
         return cased
     asked = {n for q in view.workload.classes if q.filter is not None for n in properties(q.filter)}
-    spare = set(view.types) - asked - set(key_properties(view)) if name not in asked else ()
-    return next((other for other in sorted(spare) if _one_slip(name, other)), "")
+    spare = set(view.types) - set(key_properties(view)) if name not in asked else ()
+    slips = sorted(other for other in spare if _one_slip(name, other))
+    return next((other for other in slips if other not in asked or _long_alike(name, other)), "")
 
 
 def _one_slip(name: str, other: str) -> bool:
@@ -237,6 +251,39 @@ def _one_slip(name: str, other: str) -> bool:
     if len(short) == len(long):
         return short == long[:at] + long[at : at + 2][::-1] + long[at + 2 :]
     return short == long[:at] + long[at + 1 :] and not (at == len(short) and long.endswith("s"))
+
+
+def _long_alike(name: str, other: str) -> bool:
+    """Whether two names are long and begin with the same letter."""
+    return min(len(name), len(other)) >= LONG_LETTERS and name[0] == other[0]
+
+
+def used_as(name: str, view: TableView) -> str:
+    """The name that queries or writes use for a declared property which nothing uses, where nobody declares that name
+    and the one is the other but for a slip; empty where there is none."""
+    own = kinds_of(view)
+    asked = {n for each in own for q in each.workload.classes for n in _named_by(q)}
+    used = asked.union(*(key_properties(each) for each in own), *(_named_beside(each) for each in own))
+    if name in used:
+        return ""
+    told = {n for q in view.workload.classes for n in unknown_properties(view, q)}
+    strange = asked - set(known_properties(view)) - told
+    return next((n for n in sorted(strange) if n.casefold() == name.casefold() or _one_slip(n, name)), "")
+
+
+def _named_by(query: QueryClass) -> Iterator[str]:
+    """The properties that a class names."""
+    yield from properties(query.filter) if query.filter is not None else ()
+    yield from (order.property for order in query.order_by)
+    yield from query.sets
+    yield from query.draw.of
+
+
+def _named_beside(view: TableView) -> Iterator[str]:
+    """The properties that a table names beside its classes and keys."""
+    workload, declared = view.workload, view.section.own_declaration
+    yield from (n for n in (workload.isolation, workload.erase_by, declared and declared.arrival) if n)
+    yield from (n for t in workload.transactions for n in t.group_by)
 
 
 def close_to(name: str, view: TableView) -> str:

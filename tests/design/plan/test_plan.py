@@ -239,6 +239,21 @@ def test_kinds_of_rows_in_one_partition_are_told_apart_in_the_count() -> None:
         assert _read(first, bench.demands[0], scheme, bench).entities == pytest.approx(read)
 
 
+@pytest.mark.parametrize(("name", "read"), [("Ann", 1), ("010_00010", 60)])
+def test_a_partition_named_by_a_value_holds_index_rows_only_where_a_value_reads_as_their_key(
+    name: str, read: float
+) -> None:
+    rows = [dict(r, name=name) for r in _race()]
+    population = population_of({n: [r[n] for r in rows] for n in TYPES}, TYPES)
+    asked = query("q", "name eq {name}", top=1)
+    bench = bench_of(population, asked)
+    index = IndexRow(parse_key("{pad(age,3)}_{pad(bib,5)}", "{event}"))
+    scheme = KeyScheme(parse_key("{name}", "{pad(bib,5)}"), (index,))
+    first = plan(asked, bench.demands[0].conditions, scheme, TYPES, population)[0]
+    assert first.own_kind == (read > 1)
+    assert _read(first, bench.demands[0], scheme, bench).entities == pytest.approx(read)
+
+
 @pytest.mark.parametrize(
     ("row", "index", "sent", "read"),
     [

@@ -259,9 +259,9 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
             one, two = max(one, IN_VAIN), max(two, IN_VAIN)
             if not _worth(before if one < two else after, before, after):
                 continue
-        size = max(abs(one), abs(two))
-        if two < one - tolerance * size - 1e-5 * size:
-            return goal
-        if two > one + tolerance * size + 1e-5 * size:
-            return None
+        # A tolerance is a share of the better value: the smaller cost, the larger break factor.
+        better, size = min(one, two), max(abs(one), abs(two))
+        apart = tolerance * abs(better) + 1e-5 * size
+        if abs(one - two) > apart:
+            return goal if two < one else None
     return None

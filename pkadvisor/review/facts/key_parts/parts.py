@@ -12,6 +12,7 @@ from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.design.rows.arrivals import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entities_per_s
+from pkadvisor.review.facts.sizes import declared_sizes
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import follows_clock, values_most
@@ -63,16 +64,36 @@ def number_unpadded(subject: Subject) -> bool | None:
 
 
 def time_unsorted(subject: Subject) -> bool:
-    """Whether it is a time whose text does not run from the year down: by its format, or, of a text, by the bounds that
-    queries compare it with, such as '31.03.2026'."""
-    part = part_of(subject)
-    if part.plain_property:
-        return any(_NOT_BY_YEAR.fullmatch(bound) for bound in _bounds(part.plain_property, subject))
+    """Whether it is a time whose text does not run from the year down: by its format, or, of a text, by its name or the
+    bounds that queries compare it with, such as '31.03.2026'."""
+    part, name = part_of(subject), _text(subject)
+    if name:
+        return names.date_form(name) == "last" or any(_NOT_BY_YEAR.fullmatch(bound) for bound in _bounds(name, subject))
     return part.period is not None and part.order(Context(subject.view.types)) == 0
 
 
-_NOT_BY_YEAR = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}( .*)?")
+def year_short(subject: Subject) -> bool:
+    """Whether it is a text that tells two digits of the year first: by its name, its declared size, or the bounds that
+    queries compare it with."""
+    name = _text(subject)
+    if not name:
+        return False
+    unit, size = names.period(name), declared_sizes(subject.view).get(name)
+    dated = unit == "day" and any(_SHORT_DAY.fullmatch(bound) for bound in _bounds(name, subject))
+    return names.date_form(name) == "short" or (size is not None and _SHORT_SIZES.get(unit) == size) or dated
+
+
+def _text(subject: Subject) -> str:
+    """The String property that the part writes as it stands; empty for another part."""
+    name = part_of(subject).plain_property
+    return name if name and subject.view.types.get(name, EdmType.STRING) is EdmType.STRING else ""
+
+
+_NOT_BY_YEAR = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}( .*)?|\d{1,2}([./])\d{1,2}\3\d{2}")
 """Dates as people write them, the day or the month first."""
+_SHORT_DAY = re.compile(r"\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
+_SHORT_SIZES = {"year": 2, "month": 4, "day": 6}
+"""Characters of a period of time, digits alone, with two of them for the year."""
 
 
 def _bounds(name: str, subject: Subject) -> Iterator[str]:
@@ -337,6 +358,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("part.type", FactType.TEXT, "", type_),
     Fact("part.number_unpadded", FactType.BOOL, "", number_unpadded),
     _truth("time_unsorted", "Whether it is a time whose text does not run from the year down.", time_unsorted),
+    _truth("year_short", "Whether it is a date with two digits for the year, the year first.", year_short),
     _truth("calendar", "Whether it is named month, day, hour, minute or second.", calendar),
     Fact("part.asked_in_order", FactType.TEXTS, QUERY_NAMES, asked_in_order, may_be_unknown=False),
     Fact("part.scanned_for", FactType.TEXTS, QUERY_NAMES, scanned_for, may_be_unknown=False),
