@@ -127,8 +127,8 @@ class Stamp:
     async def start(self) -> None:
         """Starts every node, and returns when every range is served."""
         await self.streams.start()
-        if not self._background:  # what was sealed in a node's absence, or as it crashed, cannot be read before
-            await self.streams.manager.poll()
+        if not self._background and self.streams.manager is not None:
+            await self.streams.manager.poll()  # what was sealed as its node crashed cannot be read before
         await self.world.start(LOCKS)
         for name in self.layout.server_names():
             await self.world.start(name)
