@@ -235,7 +235,7 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
         one, two = before.get(goal, 0.0), after.get(goal, 0.0)
         if goal == "constraints" and min(one, two) > 1 and abs(one - two) > 1e-5 * max(one, two):
             return goal if two < one * (1 - MISSED) else None
-        if goal == "constraints" and before["missed"] != after["missed"] and one > 0 < two:
+        if goal == "constraints" and before.get("missed") != after.get("missed") and one > 0 < two:
             return None  # where all miss the worst of them alike, the next one decides
         if goal == "room" and (one >= 1) != (two >= 1) and _worth(before if one >= 1 else after, before, after):
             return goal if two >= 1 else None
