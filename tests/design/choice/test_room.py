@@ -72,6 +72,7 @@ def test_room_is_worth_the_more_requests_the_less_of_it_there_is(breaks: float, 
     tight = replace(found, break_factor=breaks, requests_per_s=100.0)
     for requests_per_s, worth_it in ((most * 0.999, True), (most * 1.001, False)):
         roomy = replace(found, break_factor=2.1, requests_per_s=requests_per_s)
-        assert better(roomy, tight) is worth_it
-        assert not worth_it or loss(tight, roomy).goal == "room"
+        by_room = loss(tight, roomy).goal == "room"
+        assert by_room is worth_it
+        assert better(roomy, tight) or not worth_it
     assert better(tight, replace(tight, break_factor=breaks + 0.05, requests_per_s=150.0))  # neither has room
