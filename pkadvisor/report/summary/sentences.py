@@ -120,7 +120,7 @@ def _refused(share: float | None) -> str:
     """That a log holds 503 where no partition explains them; empty where it holds next to none."""
     if share is None or share < REFUSED:
         return ""
-    return f"{percent(share)} of the attempts in the log got 503, but no partition is over its target at these rates."
+    return f"{percent(share)} of all attempts in the log got 503, but no partition is over its target at these rates."
 
 
 def _throttled(

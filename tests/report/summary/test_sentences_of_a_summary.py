@@ -223,7 +223,7 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
     found["log"] |= {"throttled": 0, "requests_attempted": 1000}
     assert only(found).throttled == "nothing at the peak."
     found["log"]["throttled"] = 197
-    assert only(found).throttled.startswith("19.7 % of the attempts in the log got 503, but no partition is over")
+    assert only(found).throttled.startswith("19.7 % of all attempts in the log got 503, but no partition is over")
 
 
 @pytest.mark.parametrize(
