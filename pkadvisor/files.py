@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
+STDIN_NAME: Final = "standard input"
 WRITER_WAIT_S: Final = 10.0
 """How long a pipe may have no writer: a program on its other end opens it within milliseconds."""
 _WAIT_STEP_S: Final = 0.02

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
+from pkadvisor.files import STDIN_NAME
 from pkadvisor.numbers import plural
 from pkadvisor.progress import Progress, SilentProgress
 from pkadvisor.table.edm import EdmType
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from pkadvisor.observe.logs.traffic import Traffic
     from pkadvisor.observe.profile.data_profile import DataProfile
     from pkadvisor.observe.profile.profile_file import ProfileDocument
-    from pkadvisor.table.edm import EdmType
     from pkadvisor.toml_file import TomlFile
 
 
@@ -284,7 +284,7 @@ def data_of(
     progress.phase("read data")
     datasets = open_datasets(
         specs,
-        stdin_name=request.stdin_name or "standard input",
+        stdin_name=request.stdin_name or STDIN_NAME,
         input_format=request.input_format if request.input_format not in (None, "auto") else None,
         max_bad_share=request.max_bad_lines,
     )
@@ -395,6 +395,7 @@ def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declara
         options=ReadOptions(),
         advance=progress.advance,
         unnamed=unnamed,
+        called={path: request.stdin_name or STDIN_NAME for path, one in zip(opened, named, strict=True) if one == "-"},
     )
     if not traffic.tables and (request.since or request.until or request.tables):
         fix = "check --since, --until and --table against the log"

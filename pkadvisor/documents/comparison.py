@@ -90,8 +90,8 @@ class ComparisonTable(Part, frozen=True, kw_only=True):
         ComparisonGround, said("What the figures of either side rest on; empty where a side has not the table.")
     ]
     measures: list[ComparisonMeasure]
-    break_cause: Annotated[
-        ComparisonBreakCause, said("The limit that the keys reach first as the load grows; null: not in this file.")
+    first_break_cause: Annotated[
+        ComparisonBreakCause, said("The limit that the keys reach first, whatever grows; null: not in this file.")
     ] = ComparisonBreakCause(old=None, new=None)
     classes: Annotated[
         list[ComparisonClass], said("Queries and writes that are served otherwise; those that cost more first.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import field
+from msgspec import Meta, field
 
 from pkadvisor.documents import stress_run
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisViolation
@@ -85,7 +85,11 @@ class StressDesign(Part, frozen=True, kw_only=True):
     untested: Annotated[
         str | None, said("What decides about these keys and is not part of the runs; null where nothing is missing.")
     ]
-    runs: Annotated[list[stress_run.StressRun], said("Warmed up, cold start, and the closed loop if it was asked for.")]
+    runs: Annotated[
+        list[stress_run.StressRun],
+        Meta(min_length=1),
+        said("Warmed up, cold start, and the closed loop if it was asked for."),
+    ]
     prediction: stress_run.StressPrediction
     limit: Annotated[stress_run.StressLimit | None, said("Of --find-limit.")]
     partition_test: Annotated[
@@ -162,7 +166,9 @@ class StressTable(Part, frozen=True, kw_only=True):
     classes: Annotated[list[Annotated[str, said("A query or a write.")]], said("What is sent.")]
     notes: Annotated[list[str], said("What of the workload the load leaves out or takes for granted.")]
     designs: Annotated[
-        list[StressDesign], said("The current keys first, the recommended ones last; one where they are the same.")
+        list[StressDesign],
+        Meta(min_length=1),
+        said("The current keys first, the recommended ones last; one where they are the same."),
     ]
     goals: list[Annotated[StressTableGoal, said("A goal of --slo, or a p99 that the design file promises.")]]
     verdict: StressVerdict

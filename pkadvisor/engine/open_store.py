@@ -17,6 +17,7 @@ from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.stamp import Layout, Stamp
+from pkadvisor.engine.stream.kept_twice import KeptTwice
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.directory_snapshot import DirectorySnapshot
@@ -104,7 +105,7 @@ def open_read_only(
     """
     world = Machine(DirectorySnapshot(Path(path)))
     try:
-        nodes = _run(world, _known(world, Path(path)))
+        nodes = _run(world, _known(world, Path(path), _layout_file(world)))
         if nodes is None:
             raise FormatError(f"{path} does not say how many replicas it has: its making was broken off")
         return _opened(world, nodes, account, options, table_limits, None)
@@ -196,21 +197,26 @@ def _opened(
     return store
 
 
-async def _known(world: World, path: Path) -> _DirectoryNodes | None:
+def _layout_file(world: World) -> KeptTwice:
+    return KeptTwice(world, world.disk(_NODE, _DEVICE), _FILE)
+
+
+async def _known(world: Machine, path: Path, file: KeptTwice) -> _DirectoryNodes | None:
     """What the directory knows of its nodes; None where it is new."""
-    disk = world.disk(_NODE, _DEVICE)
-    if _FILE not in disk.names():
-        return None
-    file = await disk.open(_FILE)
-    try:
-        return msgspec.json.decode(await file.read(0, file.size()), type=_DirectoryNodes)
-    except msgspec.MsgspecError as error:
-        raise FormatError(f"{path} does not say how many replicas it has: {error}") from error
+    written = await file.read()
+    if written is not None:
+        return msgspec.json.decode(written, type=_DirectoryNodes)
+    if file.damaged or world.lengths():  # one replica of three would be served as if it were the store
+        raise FormatError(
+            f"{path} does not say how many replicas it has: files in {_NODE}/{_DEVICE} are damaged or gone"
+        )
+    return None
 
 
-async def _kept(world: World, path: Path, replicas: int | None) -> _DirectoryNodes:
+async def _kept(world: Machine, path: Path, replicas: int | None) -> _DirectoryNodes:
     """What the directory knows of its nodes; a new one learns it here. The write tells at once when a disk is full."""
-    stored = await _known(world, path)
+    file = _layout_file(world)
+    stored = await _known(world, path, file)
     if stored is not None:
         if replicas is not None and replicas != stored.replicas:
             raise FormatError(
@@ -221,7 +227,7 @@ async def _kept(world: World, path: Path, replicas: int | None) -> _DirectoryNod
         if count < 1:
             raise ValueError("a stream has at least one replica")
         stored = _DirectoryNodes(extent_nodes=count, replicas=count, servers=1)
-    await world.disk(_NODE, _DEVICE).replace(_FILE, msgspec.json.encode(stored))
+    await file.write(msgspec.json.encode(stored))
     return stored
 
 

@@ -182,7 +182,7 @@ def _comparison(
                 new=None if theirs is None else scheme_text(theirs),
                 grounds=ComparisonGround(old=old.grounds.get(key, []), new=new.grounds.get(key, [])),
                 measures=_measures(mine, theirs),
-                break_cause=ComparisonBreakCause(old=_cause(mine), new=_cause(theirs)),
+                first_break_cause=ComparisonBreakCause(old=_cause(mine), new=_cause(theirs)),
                 classes=_class_changes(mine, theirs),
                 violations=ComparisonViolation(gone=_only(mine, theirs), added=_only(theirs, mine)),
             )

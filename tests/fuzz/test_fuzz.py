@@ -19,7 +19,7 @@ from tests.fuzz.judge import judge_command, judge_read
 from tests.fuzz.kinds import KINDS
 from tests.fuzz.running import drawn, judged, run, workplace
 from tests.fuzz.shrink import smallest
-from tests.tiers import LONG
+from tests.tiers import LONG, sizes
 
 LONG_RUN = LONG == "fuzz"
 SECONDS = float(os.environ.get("PKADVISOR_FUZZ_SECONDS", "300" if LONG_RUN else "8"))
@@ -55,6 +55,16 @@ def test_valid_inputs_are_read(name: str) -> None:
         path.write_bytes(content)
         if name != "filter":  # of these some stand for values and some do not
             kind.read(path)
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize("name", sizes(["profile"], [name for name, kind in KINDS.items() if kind.commands]))
+def test_valid_inputs_go_through_every_command(name: str) -> None:
+    """Those of several tables, kinds and designs too, which a damaged one often does not reach."""
+    kind = KINDS[name]
+    for content in kind.valid():
+        for which in range(len(kind.commands)):
+            assert judged(kind, content, True, which) is None, kind.commands[which]
 
 
 def test_a_seed_is_the_same_input_every_time_and_another_one_another() -> None:

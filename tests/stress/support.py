@@ -55,13 +55,13 @@ def as_it_is(design: Design) -> Design:
     return replace(design, bench=sampled(design.bench))
 
 
-def cut(design: Design, rows: int) -> Design:
-    """The first rows are the table, and the data; logged parameters stay."""
+def cut(design: Design, rows: int, *, total: int | None = None) -> Design:
+    """The first rows are the data, and the table unless it holds more in ``total``; logged parameters stay."""
     bench = design.bench
     known = bench.population
     count = min(rows, known.rows)
     ghosts = known.frame[known.rows :]
-    population = Population(known.frame[:count], known.types, arrival=known.arrival, ghosts=ghosts)
+    population = Population(known.frame[:count], known.types, total=total, arrival=known.arrival, ghosts=ghosts)
     places = {
         d.query.name: (int(d.instances[0]) - known.rows + count, int(d.instances[-1]) - known.rows + count + 1)
         for d in bench.demands

@@ -386,7 +386,9 @@ def of_known_properties(workload: Workload, section: Section) -> tuple[Workload,
     """Without the classes over properties that no file holds, logged or declared: what these select is not known."""
     if section.data is None:
         return workload, ()
-    known = {*section.data.types} if section.data.keys_of_log else {*section.data.types, *KEYS}
+    known = {*section.data.types}
+    if section.traffic is not None and not section.data.keys_of_log:
+        known |= {*KEYS}
     missing = _declared(section) - {*section.data.types}
     left: dict[str, list[str]] = {}
     for query in workload.classes:

@@ -15,7 +15,7 @@ from pkadvisor.design.choice.candidates import KEYS_OF_A_PATTERN
 from pkadvisor.design.choice.certainty.confidence import with_confidence
 from pkadvisor.design.choice.conflicts import conflicts_among
 from pkadvisor.design.choice.key_building import KeyGround, separator_for
-from pkadvisor.design.choice.prepared import scans_of_other_kinds, unexplained_keys, with_shared_keys
+from pkadvisor.design.choice.prepared import asks_for_keys, scans_of_other_kinds, unexplained_keys, with_shared_keys
 from pkadvisor.design.choice.row_sets import BESIDE_MAX
 from pkadvisor.design.choice.search import Advice, advise
 from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
@@ -35,7 +35,6 @@ from pkadvisor.observe.design_file.declaration import check_properties
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.workload import Basis, DrawBy, Workload
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.filters import properties
 from pkadvisor.values import dataclass
 
 if TYPE_CHECKING:
@@ -300,8 +299,8 @@ def keys_as_given(section: Section) -> KeyScheme | None:
 
 def _read_by_a_design(section: Section) -> bool:
     """Whether the requests of a profile name properties and no key: a design told what the keys are made of."""
-    asked = [c.filter for c in section.workload.classes if c.filter is not None] if section.workload else []
-    return bool(asked) and not any(set(KEYS) & set(properties(each)) for each in asked)
+    workload = section.workload
+    return workload is not None and any(c.filter for c in workload.classes) and not asks_for_keys(workload)
 
 
 def _looks(section: Section) -> list[str]:

@@ -23,7 +23,9 @@ from pkadvisor.errors import UsageError
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.design_file.declaration import check_properties
+from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import KEYS
+from pkadvisor.table.filters import properties
 
 
 def with_shared_keys(bench: Bench, section: Section, schemes: Sequence[KeyScheme | None]) -> Bench:
@@ -113,8 +115,13 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
 
 def unexplained_keys(section: Section, scheme: KeyScheme | None) -> bool:
     """Whether logged requests name keys of which neither a design nor the data says what they are made of."""
-    if section.traffic is None or scheme is not None:
+    if scheme is not None or (section.data is not None and set(KEYS) <= set(section.data.types)):
         return False
-    if section.data is not None and set(KEYS) <= set(section.data.types):
-        return False
-    return names_keys(section.traffic)
+    if section.traffic is not None:
+        return names_keys(section.traffic)
+    return section.workload is not None and asks_for_keys(section.workload)
+
+
+def asks_for_keys(workload: Workload) -> bool:
+    """Whether a filter of a workload names a PartitionKey or a RowKey."""
+    return any(set(KEYS) & set(properties(c.filter)) for c in workload.classes if c.filter is not None)

@@ -24,12 +24,11 @@ import msgspec
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, LockHeld
-from pkadvisor.engine.stream.records import frame, parse, read_all
+from pkadvisor.engine.stream.kept_twice import KeptTwice
 from pkadvisor.engine.worlds.tasks import Lock
 from pkadvisor.engine.worlds.world import EngineError, World
 
 SERVICE = "locks"
-_FILES = ("leases", "leases.copy")
 
 
 class Holding(msgspec.Struct, frozen=True, array_like=True):
@@ -51,10 +50,9 @@ class LockService:
 
     def __init__(self, world: World, node: str, options: EngineOptions) -> None:
         self._world, self._node, self._options = world, node, options
-        self._disk = world.disk(node, "state")
+        self._file = KeptTwice(world, world.disk(node, "state"), "leases")
         self._lock = Lock()
         self._epoch = 0
-        self._writes = 0
         self._holdings: dict[str, Holding] = {}
         self._lapses_ns: dict[str, int] = {}
         self._unknown_until_ns = 0
@@ -62,26 +60,18 @@ class LockService:
 
     async def boot(self) -> None:
         """Reads its files; every lease that it finds, or may have forgotten, runs anew from now."""
-        names = [name for name in _FILES if name in self._disk.names()]
-        versions = [version for name in names if (version := await self._read(name)) is not None]
-        if versions:
-            self._writes, state = max(versions, key=lambda version: version[0])
+        written = await self._file.read()
+        if written is not None:
+            state = msgspec.msgpack.decode(written, type=_State)
             self._epoch = state.epoch
             self._holdings = {holding.name: holding for holding in state.holdings}
-        elif names:
+        elif self._file.damaged:
             self._world.event("leases cannot be read", self._node)
             self._epoch, self._unknown_until_ns = self._world.ticks(self._node), self._lapse_ns()
         for name in self._holdings:
             self._lapses_ns[name] = self._lapse_ns()
         self._world.register(self._node, SERVICE, self)
         self._world.spawn(self._tick(), self._node)
-
-    async def _read(self, name: str) -> tuple[int, _State] | None:
-        """The number of the write that left a file, and the state in it; None where it is damaged."""
-        recovered = parse(*await read_all(self._world, await self._disk.open(name)))
-        if not recovered.bodies:
-            return None
-        return recovered.writes, msgspec.msgpack.decode(recovered.bodies[0], type=_State)
 
     async def acquire(self, name: str, owner: str, session: int) -> int:
         """The epoch under which the owner now holds the lock; LockHeld.
@@ -161,10 +151,7 @@ class LockService:
                 self._world.event("lease lapsed", name)
 
     async def _save(self, epoch: int, holdings: dict[str, Holding]) -> None:
-        self._writes += 1  # of a write that failed too: its file may be there
-        framed = frame(msgspec.msgpack.encode(_State(epoch, list(holdings.values()))), self._writes)
-        for name in _FILES:
-            await self._disk.replace(name, framed)
+        await self._file.write(msgspec.msgpack.encode(_State(epoch, list(holdings.values()))))
         self._epoch, self._holdings = epoch, holdings
 
     def _notice_standstill(self) -> None:

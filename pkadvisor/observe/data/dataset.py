@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.files import STDIN_NAME
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import TypeCounts, fits_expr, polars_type, typed_expr
 from pkadvisor.observe.data.parquet import ParquetSource
@@ -226,7 +227,7 @@ def _without_texts(notes: Sequence[str], texts: set[str]) -> Iterator[str]:
 def open_datasets(
     specs: Sequence[str],
     *,
-    stdin_name: str = "standard input",
+    stdin_name: str = STDIN_NAME,
     input_format: str | None = None,
     max_bad_share: float = MAX_BAD_SHARE,
 ) -> tuple[Dataset, ...]:

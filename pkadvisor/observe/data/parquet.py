@@ -15,7 +15,7 @@ from typing import Final
 from pkadvisor.errors import InputError
 from pkadvisor.files import redirected
 from pkadvisor.lazy import pl
-from pkadvisor.observe.data.records import Chunk, Tally, added_by_service, canonical_name, escape_name
+from pkadvisor.observe.data.records import Chunk, Tally, added_by_service, canonical_name, check_names, escape_name
 from pkadvisor.table.edm import EdmType
 
 
@@ -125,6 +125,7 @@ class ParquetSource:
             final += "_2"
         edm, expr = self._typed(final, value, dtype, tally)
         self._columns[final] = (edm, expr.alias(final))
+        check_names(len(self._columns), self.where)
 
     def _typed(self, name: str, value: pl.Expr, dtype: pl.DataType, tally: Tally) -> tuple[EdmType, pl.Expr]:
         utc = pl.Datetime("us", "UTC")

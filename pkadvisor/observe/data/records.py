@@ -26,9 +26,11 @@ NAMES_MAX: Final = 1_000
 
 def check_one_table(before: Mapping[str, int], after: Mapping[str, int], first: str, where: str) -> None:
     """UsageError where a file has no property that the files before it have: it is of another table or kind.
+    InputError where all have more properties than any table needs.
 
     ``before`` and ``after``: the values of each column without and with the file.
     """
+    check_names(len(after), where)
     earlier = {name for name, values in before.items() if values} - {*SYSTEM_PROPERTIES}
     own = {name for name, values in after.items() if values > before.get(name, 0)} - {*SYSTEM_PROPERTIES}
     if earlier and own and earlier.isdisjoint(own):
@@ -39,7 +41,7 @@ def check_one_table(before: Mapping[str, int], after: Mapping[str, int], first: 
 
 
 def check_names(count: int, where: str) -> None:
-    """InputError where a file has more names of properties than can be looked at row by row."""
+    """InputError where a file has more names of properties than any table needs."""
     if count > NAMES_MAX:
         what = f"there are more than {NAMES_MAX:,} names of properties; an entity has at most 252"
         fix = "if values stand where names belong, write them as values; give each kind of entity as KIND=PATH"

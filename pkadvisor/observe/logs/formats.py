@@ -53,10 +53,10 @@ def sniff(head: bytes) -> ModuleType | None:
     return next((candidate for candidate in FORMATS if candidate.claims(head)), None)
 
 
-def open_log(path: str | Path) -> Log:
-    """Find the format of a file; raises InputError where none claims it."""
-    head, whole = _beginning(path)
-    where = str(path)
+def open_log(path: str | Path, name: str = "") -> Log:
+    """Find the format of a file; raises InputError where none claims it. ``name``: what to call it (its path)."""
+    where = name or str(path)
+    head, whole = _beginning(path, where)
     claiming = sniff(whole)
     if claiming is None:
         raise _unknown(head, where)
@@ -65,13 +65,13 @@ def open_log(path: str | Path) -> Log:
 
 def log_format_of(path: str | Path) -> str:
     """The name of the log format that claims a file; empty where none does."""
-    claiming = sniff(_beginning(path)[1])
+    claiming = sniff(_beginning(path, str(path))[1])
     return "" if claiming is None else str(claiming.NAME)
 
 
-def _beginning(path: str | Path) -> tuple[bytes, bytes]:
+def _beginning(path: str | Path, where: str) -> tuple[bytes, bytes]:
     """The first bytes of a file, and of them the whole lines."""
-    with open_text(path) as stream:
+    with open_text(path, name=where) as stream:
         head = stream.read(_HEAD_BYTES)
     cut = head.rfind(b"\n") + 1
     return head, head[:cut] if cut and len(head) == _HEAD_BYTES else head

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
@@ -110,11 +111,12 @@ def read_traffic(
     options: ReadOptions | None = None,
     advance: Callable[[int], None] | None = None,
     unnamed: Collection[str] = (),
+    called: Mapping[str | Path, str] = MappingProxyType({}),
 ) -> Traffic:
     """Read query logs of any of the known formats, together; the order of ``paths`` does not matter.
 
     ``advance`` is told the bytes of each file that was read. ``unnamed`` files are those of a folder, which nobody
-    named: where most are logs, what is in no known format is left out and told.
+    named: where most are logs, what is in no known format is left out and told. ``called``: names other than paths.
     Of logs of several storage accounts that of the window is read, else the only one that has one of ``tables``.
 
     Raises UsageError (2) where several accounts have; InputError (3) where a file is in no known format, where more
@@ -122,7 +124,7 @@ def read_traffic(
     opening a file raises.
     """
     broken = _Broken(len(paths), max_bad_lines, frozenset(unnamed))
-    opened = (broken.opened(path) for path in paths)
+    opened = (broken.opened(path, called.get(path, str(path))) for path in paths)
     logs = in_time_order([log for log in opened if log is not None])
     broken.check_others(len(logs))
     routes, skips = Routes(), Skips()
@@ -192,18 +194,18 @@ class _Broken:
     others: list[tuple[str, InputError]] = field(default_factory=list)
     """Files of a folder in no known format."""
 
-    def opened(self, path: str | Path) -> Log | None:
+    def opened(self, path: str | Path, name: str) -> Log | None:
         """The log in a file; None where it is broken and may be left out."""
         try:
-            return open_log(path)
+            return open_log(path, name)
         except UnknownLogError as error:
-            if str(path) in self.unnamed:
-                self.others.append((str(path), error))
+            if name in self.unnamed:
+                self.others.append((name, error))
             else:
-                self.take(error, str(path))
+                self.take(error, name)
             return None
         except InputError as error:
-            self.take(error, str(path))
+            self.take(error, name)
             return None
 
     def check_others(self, logs: int) -> None:

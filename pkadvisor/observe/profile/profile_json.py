@@ -31,7 +31,7 @@ from pkadvisor.errors import AdvisorError
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column
 from pkadvisor.observe.data.edm_text import polars_type
-from pkadvisor.observe.data.records import escape_name
+from pkadvisor.observe.data.records import check_names, escape_name
 from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch, PropertyProfile
 from pkadvisor.observe.profile.profile import POSITION
@@ -83,6 +83,7 @@ def brief(error: BaseException) -> str:
 def check_columns(data: DataProfile) -> None:
     """DamagedError where the sample has other columns, or columns of other types, than the properties say."""
     names = [p.column.name for p in data.properties]
+    check_names(len(names), "properties")
     if strange := [name for name in names if escape_name(name) != name]:
         raise DamagedError(f"properties: {strange[0][:40]!a} is not a name")
     columns = [name for name in data.sample.columns if not name.startswith("#")]

@@ -76,7 +76,7 @@ def changed(node: ComparisonTable) -> list[ComparisonMeasure]:
 
 def _causes(node: ComparisonTable) -> list[tuple[str, str]]:
     """What each design runs into first."""
-    causes = node.break_cause
+    causes = node.first_break_cause
     return [(side, cause) for side, cause in (("old", causes.old), ("new", causes.new)) if cause]
 
 

@@ -134,7 +134,7 @@ def comparison_figures(table: ComparisonTable) -> list[tuple[str, str, str]]:
     rows = [("", "old", "new")]
     for label, name in FIGURES:
         if name in measures:
-            measure, causes = measures[name], table.break_cause
+            measure, causes = measures[name], table.first_break_cause
             rows.append((label, _shown(measure, measure.old, causes.old), _shown(measure, measure.new, causes.new)))
     return rows
 

@@ -278,7 +278,8 @@ def script_table(
     scale = scales(programs) if examined_scale else (None,) * len(programs.classes)
     recorder = ScriptRecorder(programs, limits, scale, clock.short)
     with keeping():
-        return _ranked(recorder, _recorded(recorder, used, clock), clock)
+        recorded = _recorded(recorder, used, clock)
+        return _ranked(recorder, recorded, clock, _touched(recorder, recorded))
 
 
 def script_tables(
@@ -286,21 +287,24 @@ def script_tables(
 ) -> tuple[Scripts, Scripts]:
     """(:func:`script_table` of ``used`` for the whole table, that of ``compared`` for the rows at hand as it begins).
 
-    What both need is recorded once; where all rows are at hand and nothing else is compared, both are the same.
+    What both need is recorded once; where all rows are at hand and nothing else is compared, both are the same. Both
+    have one key space, so that a map of ranges made for one holds for the other.
     """
     clock = clock_of(programs, duration_ns)
     scale = scales(programs)
     recorder = ScriptRecorder(programs, limits, scale, clock.short)
     with keeping():
         recorded = _recorded(recorder, used, clock)
-        whole = _ranked(recorder, recorded, clock)
         within = all(
             set(some.tolist()) <= set(of_class.tolist()) for some, of_class in zip(compared, used, strict=True)
         )
         if within and all(of_class is None for of_class in scale):
+            whole = _ranked(recorder, recorded, clock, _touched(recorder, recorded))
             return whole, whole
         sampled = [[recorder.recorded(n, some, 0, as_it_is=True) for n, some in enumerate(compared)]]
-        return whole, _ranked(recorder, sampled, KeyChanges((), clock.short))
+        space = _touched(recorder, recorded, sampled)
+        whole = _ranked(recorder, recorded, clock, space)
+        return whole, _ranked(recorder, sampled, KeyChanges((), clock.short), space)
 
 
 def _recorded(recorder: ScriptRecorder, used: Sequence[Ints], clock: KeyChanges) -> list[list[list[Notes]]]:
@@ -356,24 +360,28 @@ def clock_of(programs: Programs, duration_ns: int) -> KeyChanges:
     return KeyChanges(tuple(sorted(ends)), tuple(short))
 
 
-def _ranked(recorder: ScriptRecorder, recorded: Recorded, clock: KeyChanges) -> Scripts:
-    """The key space of all that was touched, and the scripts over it."""
-    table, programs = recorder.table, recorder.programs
-    at_once = programs.bench.limits.fan_out_parallel
+def _touched(recorder: ScriptRecorder, *recordings: Recorded) -> KeySpace:
+    """The key space of all rows and of all that was touched in any of the recordings."""
+    table = recorder.table
     rows = Counter(map(table.partition_of, table.keys))
     touched = {
         table.partition_of(note.asked.key)
+        for recorded in recordings
         for segment in _segments(recorded)
         for stage in segment
         for note in stage
         if not note.own and not note.asked.several
     }
     prefixes = sorted({*rows, *touched} or {table.partition("")})
-    space = KeySpace(
-        programs.table,
-        tuple(map(table.partition_key, prefixes)),
-        np.array([rows[prefix] for prefix in prefixes], dtype=np.int64),
-    )
+    counts = np.array([rows[prefix] for prefix in prefixes], dtype=np.int64)
+    return KeySpace(recorder.programs.table, tuple(map(table.partition_key, prefixes)), counts)
+
+
+def _ranked(recorder: ScriptRecorder, recorded: Recorded, clock: KeyChanges, space: KeySpace) -> Scripts:
+    """The scripts of a recording over a key space that holds all that it touched."""
+    table, programs = recorder.table, recorder.programs
+    at_once = programs.bench.limits.fan_out_parallel
+    prefixes = list(map(table.partition, space.keys))
     made: dict[int, Script] = {}
     of_classes: dict[int, tuple[Script, ...]] = {}
     ranked_segments: dict[int, tuple[Stage, ...]] = {}

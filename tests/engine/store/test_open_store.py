@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
-from pkadvisor.engine.open_store import NotStarted, open_directory, open_virtual
+from pkadvisor.engine.open_store import NotStarted, open_directory, open_read_only, open_virtual
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.worlds.directory_snapshot import FORMAT_VERSION
 from pkadvisor.engine.worlds.world import DirectoryInUse, DiskFull, FormatError
@@ -69,6 +69,35 @@ def test_one_line_opens_it_and_the_directory_knows_its_replicas(tmp_path: Path) 
     assert [path.name for path in (tmp_path / "store").glob("extent-node-*")] == ["extent-node-0"]
     with pytest.raises(FormatError, match="made with 1 replicas, not 3"):
         open_directory(tmp_path / "store", replicas=3)
+
+
+@pytest.mark.parametrize("name", ["layout", "layout.copy"])
+@pytest.mark.parametrize("bit", range(3))
+def test_a_flipped_bit_in_what_tells_of_the_replicas_changes_nothing(name: str, bit: int, tmp_path: Path) -> None:
+    """A "3" is a "1" after one of these flips, and one replica of three may lack what was acknowledged."""
+    with open_directory(tmp_path, replicas=3, durability="written") as store:
+        assert store.execute(CreateTable("tab")).ok
+    file = tmp_path / "directory" / "state" / name
+    whole = file.read_bytes()
+    for place in (at for at, byte in enumerate(whole) if byte == ord("3")):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+        with open_directory(tmp_path, durability="written") as store:
+            assert store.execute(Insert("tab", entity(place))).ok
+            assert store.stamp.layout.extent_nodes == 3  # type: ignore[union-attr]
+        assert b'"replicas":3' in file.read_bytes(), "it is mended"
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_store_of_which_nobody_knows_the_replicas_is_refused(gone: bool, tmp_path: Path) -> None:
+    with open_directory(tmp_path, replicas=3, durability="written") as store:
+        assert store.execute(CreateTable("tab")).ok
+    for file in (tmp_path / "directory" / "state").iterdir():
+        file.unlink() if gone else os.truncate(file, 20)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.name != "lock"}
+    for opened in (open_directory, open_read_only):
+        with pytest.raises(FormatError, match="does not say how many replicas"):
+            opened(tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.name != "lock"} == before
 
 
 def test_a_directory_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

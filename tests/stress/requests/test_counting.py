@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from pkadvisor.cli.inputs import sample_names
 from pkadvisor.design.cost.plan_reads import read
+from pkadvisor.stress.placement.living_map import LivingMap
 from pkadvisor.stress.requests.script_table import script_table, script_tables
 from pkadvisor.stress.requests.scripts import Step
+from pkadvisor.stress.simulate.warm import counted_load, warm_map
+from tests.stress.small import SECOND, Listed
 from tests.stress.support import HOUR_NS, Design, as_it_is, cut, designs, entities_read, entities_written, spread, steps
-from tests.tiers import LONG, sizes
+from tests.tiers import LONG, examples, sizes
 
 WIDE = LONG == "proofs"
 INSTANCES = 60
@@ -109,6 +114,29 @@ def test_what_is_recorded_once_is_what_is_recorded_twice(name: str, whole: bool)
                     ]
             if scale:
                 assert found.epochs == alone.epochs and found.space == alone.space
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(st.sampled_from(("microblog", "sensors")), st.integers(1, 40), st.integers(0, 30), st.integers(0, 30))
+@example("microblog", 5, 2, 30)
+@example("microblog", 5, 30, 2)
+@example("sensors", 40, 30, 2)
+def test_ranks_and_ranges_are_the_same_for_what_is_sent_and_what_is_compared(
+    sample: str, rows: int, sent: int, compared: int
+) -> None:
+    """Each touches others of the logged keys that have no row, and of the keys of later periods."""
+    design = cut(designs(sample)[sent % 2], rows, total=9 * rows if compared % 2 else None)
+    programs, limits = design.programs(), design.bench.limits
+    used, some = ([spread(count, most) for count in programs.instances] for most in (sent, compared))
+    both = script_tables(programs, limits, used, 400 * 24 * HOUR_NS, some)
+    for scripts in both:
+        scripts.check()
+        asked = [(0, n, i) for n, of in enumerate(scripts.epochs[0]) for i, each in enumerate(of) if each.stages]
+        load = Listed(asked, SECOND, scripts.classes)
+        ranges = warm_map(counted_load(load, scripts, limits), limits, ("a", "b"))
+        for other in both:
+            LivingMap(other.space, ranges, ("a", "b")).check()
+    assert both[0].space == both[1].space
 
 
 def weight(step: Step) -> Step:

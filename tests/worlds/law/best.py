@@ -164,7 +164,8 @@ def _value(scheme: Document, goal: str) -> float:
 
 def printed_goals(scheme: Document) -> dict[str, float]:
     """What the goals compare, as it is printed."""
-    return {goal: _value(scheme, goal) for goal, _ in GOALS}
+    missed = sum(not violation["assumed_growth"] for violation in scheme["violations"])
+    return {"missed": missed} | {goal: _value(scheme, goal) for goal, _ in GOALS}
 
 
 class Counts:
@@ -189,7 +190,7 @@ class Counts:
             if not answers.asked.analytic:
                 sent, counted = _of_class(answers, each, layout)
                 requests, entities = requests + answers.asked.rate * sent, entities + answers.asked.rate * counted
-        found = {goal: _value(printed, goal) for goal, _ in GOALS}
+        found = printed_goals(printed)
         if any(transaction.group_by for transaction in self._world.transactions):
             requests = found["requests"]  # one for each group of writes, which no loop over single ones tells
         return {**found, "requests": requests, "entities": entities}
@@ -234,6 +235,8 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
         one, two = before.get(goal, 0.0), after.get(goal, 0.0)
         if goal == "constraints" and min(one, two) > 1 and abs(one - two) > 1e-5 * max(one, two):
             return goal if two < one * (1 - MISSED) else None
+        if goal == "constraints" and before["missed"] != after["missed"] and one > 0 < two:
+            return None  # where all miss the worst of them alike, the next one decides
         if goal == "room" and (one >= 1) != (two >= 1) and _worth(before if one >= 1 else after, before, after):
             return goal if two >= 1 else None
         if goal == "spread reads":  # a share; that of a scheme without room takes nothing from one with room

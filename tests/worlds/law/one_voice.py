@@ -177,7 +177,7 @@ def _figures(scheme: Document) -> dict[str, Any]:
 
 def _of_comparison(table: Document, side: str) -> dict[str, Any]:
     out = {m["name"]: m[side] for m in table["measures"] if m["name"] in TERMS}
-    out["cause of the smallest break factor"] = table["break_cause"][side]
+    out["cause of the smallest break factor"] = table["first_break_cause"][side]
     return out
 
 
