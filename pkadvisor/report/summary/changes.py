@@ -67,7 +67,7 @@ def _pair(partition_key: str, row_key: str) -> str:
     return f"{quoted(partition_key)} | {quoted(row_key)}"
 
 
-# -- shorter forms of a sentence ----------------------------------------------------------------------------------------
+# -- shorter forms of a sentence -------------------------------------------------------------------------------------
 
 
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=s\b)")

@@ -143,7 +143,8 @@ def _grown(best: AnalysisFullScheme) -> str:
     text = head_of(next((v.message for v in best.violations if v.assumed_growth), ""))
     grown = _GROWN.search(text)
     if grown is not None:  # in one line: by how much the target is passed, and when
-        text = f"{text[: grown.start()].rpartition(': ')[0]}: {grown['share']} the target after {grown['growth']}"
+        what = text[: grown.start()].rpartition(": ")[0].partition(" takes ")[0]
+        text = f"{what}: {grown['share']} the target after {grown['growth']}"
     return sentence_of(text)
 
 

@@ -45,8 +45,8 @@ def key_names(current: AnalysisFullScheme | None, most: int | None = None) -> st
         _marked(template, key, most)
         for template, key in ((current.partition_key, example.partition_key), (current.row_key, example.row_key))
     )
-    are = "are parts of today's keys:" if names[1:] else "is a part of today's keys:"
-    return f"{', '.join(names)} {are} {keys}"
+    are = "in" if most else "are parts of" if names[1:] else "is a part of"
+    return f"{', '.join(names)} {are} today's keys: {keys}"
 
 
 def _marked(template: str, key: str, most: int | None) -> str:
@@ -72,8 +72,8 @@ TABLES_SHOWN = 3
 URGENCY = ("unsatisfied", "change", "add_index_row", "not_enough", "choose", "keep", "heat_only")
 """Verdicts, what must be done first."""
 HOT_KEYS = 3
-VALUE_SHOWN = 12
-"""Characters of a piece of a key in the shorter form of what names in keys mean."""
+VALUES_SHOWN = (40, 12, 6)
+"""Characters of a piece of a key in the shorter forms of what names in keys mean."""
 TARGET = "partition_entities_per_s"
 
 
@@ -106,9 +106,9 @@ class HotKey:
 
 
 UNIQUE, NOBODY_THROTTLED = "unique", "nobody throttled"
-FIRST_CAUTION, SECOND_CAUTION = "first caution", "second caution"
-"""Names of sentences: what to ask before anything is changed, that nobody is throttled, and what weakens the advice,
-the weightier first."""
+SECOND_CAUTION = "second caution"
+"""Names of sentences that are not their labels: what to ask before anything is changed, that nobody is throttled, and
+the lighter one of what weakens the advice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,7 @@ class TableSummary:
         """What is said below the figures, in the order in which it is read."""
         kept = [(label, text) for label, text in self.cautions if label != "Check" or not self.ask_first]
         first = 0 if self.ask_first else 1
-        names = (FIRST_CAUTION, SECOND_CAUTION)[1 - first :]
-        cautions = [(name, label, text) for name, (label, text) in zip(names, kept, strict=False)]
+        cautions = [(SECOND_CAUTION if n >= first else label, label, text) for n, (label, text) in enumerate(kept)]
         nobody = self.throttled.startswith(NOBODY)
         every = (
             ("Why", "Why", self.why),
@@ -181,7 +180,7 @@ class TableSummary:
             *cautions[first:],
         )
         return tuple(
-            Sentence(name, label, tuple(dict.fromkeys((text, *self.shorter.get(label, ()), *heads(text)))))
+            Sentence(name, label, tuple(dict.fromkeys((text, *self.shorter.get(label, heads(text))))))
             for name, label, text in every
             if text
         )
@@ -274,7 +273,7 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
 
 def _key_names(current: AnalysisFullScheme | None) -> tuple[str, ...]:
     """What the names in the keys mean, in full and with long values cut."""
-    return tuple(dict.fromkeys(text for most in (None, VALUE_SHOWN) if (text := key_names(current, most))))
+    return tuple(dict.fromkeys(text for most in (None, *VALUES_SHOWN) if (text := key_names(current, most))))
 
 
 def _refused_in_log(log: AnalysisLog | None) -> float | None:

@@ -51,7 +51,7 @@ def _refused(share: float | None) -> str:
     """That a log holds 503 where no partition explains them; empty where it holds next to none."""
     if share is None or share < REFUSED:
         return ""
-    return f"{percent(share)} of all attempts in the log; no partition is over its target."
+    return f"{percent(share)} of all logged attempts; no partition is over its target."
 
 
 def _throttled(
@@ -102,12 +102,10 @@ def _over_together(scheme: AnalysisScheme, in_short: bool) -> str:
     whom = WHOM.get(worst.resource, f"the {worst.resource}")
     scans = [c for c in queries_of(scheme) if c.access in SCANS] if what in OF_SCANS else []
     reader = max(scans, key=lambda c: c.rate_per_s * c.entities_read, default=None)
+    if in_short:
+        return f"{whom}: {what} at {times} its target"
     by = f" ('{brief(reader.name)}')" if reader is not None else ""
-    return (
-        f"{whom}, {what}{by} at {times} its target"
-        if in_short
-        else f"no partition, but {whom}: {what}{by} take {times} its target"
-    )
+    return f"no partition, but {whom}: {what}{by} take {times} its target"
 
 
 def _throttled_burst(scheme: AnalysisScheme) -> str:

@@ -12,7 +12,6 @@ from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.escapes import fold
 from pkadvisor.report.summary.figures import BREAKS, READ, ROWS, FigureRow, Figures
 from pkadvisor.report.summary.summary import (
-    FIRST_CAUTION,
     NOBODY_THROTTLED,
     SECOND_CAUTION,
     UNIQUE,
@@ -41,7 +40,7 @@ PROVES = "advisor stress"
 REMARK = "   # "
 KEY_NAMES, CURRENT = "names in keys", "current keys"
 IMPORTANCE = (
-    *(UNIQUE, "Why", KEY_NAMES, FIRST_CAUTION, "Throttled", "Confidence", "Changes if", SECOND_CAUTION),
+    *(UNIQUE, "Why", KEY_NAMES, "Caveat", "Throttled", "Confidence", "Check", "Changes if", SECOND_CAUTION),
     *(CURRENT, NOBODY_THROTTLED),
 )
 """What stands beside the verdict, the keys, the figures and the next command, the most important first. Where the lines
@@ -144,16 +143,15 @@ def _joined(
 
 def _shown(blocks: Mapping[str, Block], room: int) -> dict[str, tuple[str, ...]]:
     """The blocks that fit into so many lines, in the order in which they are read: the most important ones in their
-    shortest forms, then longer ones as long as there are lines."""
+    shortest forms, then longer ones as long as there are lines, then what nobody would miss."""
     chosen: dict[str, tuple[str, ...]] = {}
-    for name in IMPORTANCE:
-        if name in blocks and len(blocks[name].least) <= room:
-            chosen[name] = blocks[name].least
-            room -= len(blocks[name].least)
-    for name in IMPORTANCE:
-        if name in chosen:
-            best = next(form for form in blocks[name].forms if len(form) - len(chosen[name]) <= room)
-            room -= len(best) - len(chosen[name])
+    told = [name for name in IMPORTANCE if name in blocks and name not in SILENT]
+    for name in (*told, *told, *(name for name in SILENT if name in blocks)):
+        had = len(chosen[name]) if name in chosen else 0
+        forms = blocks[name].forms if had else (blocks[name].least,)
+        best = next((form for form in forms if len(form) - had <= room), None)
+        if best is not None:
+            room -= len(best) - had
             chosen[name] = best
     return {name: chosen[name] for name in blocks if name in chosen}
 
@@ -292,7 +290,7 @@ def _folded_key(text: str, room: int) -> list[str]:
         else:
             lines.append(first)
         lines += rest
-    return [line for line in lines if line] or [""]
+    return [line.rstrip() for line in lines if line.strip()] or [""]
 
 
 def _as_fit(lines: tuple[str, ...], room: int) -> tuple[str, ...]:
