@@ -279,7 +279,9 @@ def _order_of_keys(
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
     edm = types.get(name, EdmType.STRING)
     waits = of_queue or bool(fixed - set(part_properties((*key.partition, *parts[:place]))))
-    meant = edm.numeric or (edm is EdmType.DATETIME and (way < 0 or waits or (name, "range") in twins.shape_of(filter_)))
+    meant = edm.numeric or (
+        edm is EdmType.DATETIME and (way < 0 or waits or (name, "range") in twins.shape_of(filter_))
+    )
     return (OrderBy(name, descending=way < 0),) if way and meant else ()
 
 

@@ -271,7 +271,9 @@ def test_the_first_rows_of_what_is_deleted_as_fast_as_it_comes_are_the_oldest(
     """A queue is read from its head; the oldest rows of a table that keeps its rows may mean nothing."""
     moves = [("insert", 10), ("delete", deleted)]
     written: list[dict[str, object]] = [
-        {"op": op, "pk": "a", "rk": f"{639_000_000_000_000_000 + n:019d}_x"} for op, count in moves for n in range(count)
+        {"op": op, "pk": "a", "rk": f"{639_000_000_000_000_000 + n:019d}_x"}
+        for op, count in moves
+        for n in range(count)
     ]
     first = {"filter": "PartitionKey eq 'a'", "top": 5}
     (asked,) = (c for c in under(tmp_path, "{ticks(at)}_{name}", first, *written).workload.classes if c.top)
