@@ -143,6 +143,8 @@ def _uneven(document: Any) -> Unequal:
             yield from _of_table(table, f"tables.{number}")
     elif document.document == "pkadvisor stress":
         for number, table in enumerate(document.tables):
+            if document.complete and not table.designs:
+                yield f"tables.{number}.designs", 0, 1
             yield f"tables.{number}.verdict.designs", len(table.verdict.designs), len(table.designs)
             for place, design in enumerate(table.designs):
                 yield from _of_design(design, f"tables.{number}.designs.{place}")

@@ -167,8 +167,9 @@ class StressTable(Part, frozen=True, kw_only=True):
     notes: Annotated[list[str], said("What of the workload the load leaves out or takes for granted.")]
     designs: Annotated[
         list[StressDesign],
-        Meta(min_length=1),
-        said("The current keys first, the recommended ones last; one where they are the same."),
+        said(
+            "The current keys first, the recommended ones last; one where they are the same, none before the first ran."
+        ),
     ]
     goals: list[Annotated[StressTableGoal, said("A goal of --slo, or a p99 that the design file promises.")]]
     verdict: StressVerdict
