@@ -14,6 +14,7 @@ from pkadvisor.errors import InputError
 from pkadvisor.numbers import amount, percent, plural, rate
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.summary import sentences
+from pkadvisor.report.summary.counters import rate_beyond_every_key
 from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures_of, queries_of, term, worst_query
 from pkadvisor.report.summary.scans import query_reads
 from pkadvisor.report.summary.sentences import refused_entities, sentence_of, worst_violation
@@ -86,6 +87,11 @@ def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
         name = f"'{brief(flip.query)}'"
         if before is None:
             return f"{name} comes at {rate(flip.rate_per_s)}: then {_instead(flip, table)[0]}."
+        beyond = rate_beyond_every_key(flip, table, before)
+        if beyond is not None:
+            end = f"to {rate(beyond, like=before)}: then no key holds."
+            text = f"{name} rises from {rate(before)} {end}"
+            return f"{name} rises {end}" if in_short and len(text) > ONE_LINE else text
         turns = "rises" if flip.rate_per_s > before else "falls"
         after = rate(flip.rate_per_s, like=before)
         ways = _instead(flip, table)
