@@ -67,7 +67,7 @@ class Stamp:
         capacity: Capacity | None = None,
         background: bool = True,
     ) -> None:
-        self._policy = policy
+        self._policy, self._background = policy, background
         self.world, self.options, self.layout = world, options, layout or Layout()
         self.capacity = capacity
         self.streams = lay_out(
@@ -127,6 +127,8 @@ class Stamp:
     async def start(self) -> None:
         """Starts every node, and returns when every range is served."""
         await self.streams.start()
+        if not self._background and self.streams.manager is not None:
+            await self.streams.manager.poll()  # what was sealed as its node crashed cannot be read before
         await self.world.start(LOCKS)
         for name in self.layout.server_names():
             await self.world.start(name)

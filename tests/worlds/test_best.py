@@ -103,6 +103,9 @@ def test_goals_decide_in_their_order_beyond_their_tolerance() -> None:
     assert beaten(same, {**same, "constraints": 19.5, "requests": 1.0}) is None
     assert beaten(same, {**same, "constraints": 18.5}) == "constraints"
     assert beaten({**same, "constraints": 1.01}, {**same, "constraints": 0.0}) == "constraints"
+    one_missed = {**same, "missed": 1.0, "requests": 40.0}
+    assert beaten(one_missed, {**same, "missed": 2.0}) is None
+    assert beaten(one_missed, {**same, "missed": 1.0}) == "requests"
     assert beaten(same, {**same, "requests": 17.0, "entities": 40.0}) == "requests"
     assert beaten(same, {**same, "requests": 25.0, "entities": 1.0}) is None
     assert beaten({**same, "break factor": 3.0}, {**same, "break factor": 9.0}) == "break factor"

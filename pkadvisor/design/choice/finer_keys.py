@@ -132,8 +132,8 @@ def buckets_by(
     names: Iterable[str], needed: Callable[[str], BucketCount | None], ground: KeyGround, most: int = BUCKETED_BY
 ) -> Iterator[Hash]:
     """The buckets that a key needs by its first ``most`` properties with values enough: those with head-room at the
-    horizon, and as many as bear so much that more is no merit. Where none has, as many as the first can fill; where no
-    count is enough, the one that comes nearest, if any does.
+    horizon, as many as bear so much that more is no merit, and as few as have the room for growth to plan for. Where
+    none has, as many as the first can fill; where no count is enough, the one that comes nearest, if any does.
 
     A bucket of about one value is that value: it divides no better, and every read must ask for all of them. So a
     property of fewer than ``VALUES_PER_BUCKET`` values for each bucket gives way to the next.
@@ -156,5 +156,7 @@ def buckets_by(
             yield Hash(name, count)
             if buckets is not None and buckets.ample is not None and count < buckets.ample <= room:
                 yield Hash(name, buckets.ample)
+            if buckets is not None and buckets.planned is not None and 1 < buckets.planned < count:
+                yield Hash(name, buckets.planned)
     if left == most:
         yield from filled[:1]

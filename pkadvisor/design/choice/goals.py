@@ -1,7 +1,7 @@
 """The goals that rank schemes, in their order, each with its tolerance.
 
 1. hard constraints, within 5 %            2. every latency goal met, else within 5 % of the least worst excess
-3. the room for growth to plan for, where it costs at most half as many requests again
+3. the room for growth to plan for, where it costs few enough requests for how much of it the others lack
 4. entities read in vain by requests that read many: at most those of one partition, else within 10 % of the fewest,
    where that costs at most half as many requests again
 5. requests per second, within 10 %
@@ -18,6 +18,7 @@ A scheme that loses is told at which goal, by how much.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -39,7 +40,9 @@ from pkadvisor.values import dataclass
 T = TypeVar("T")
 
 WORTH_REQUESTS = 1.5
-"""Times the fewest requests that room for growth, or the end of reads in vain, may cost. Assumed."""
+"""Times the fewest requests that the end of reads in vain may cost. Assumed."""
+ROOM_WORTH = 3.0
+"""Times the requests of keys without any room for growth that keys with all of it may cost. Assumed."""
 SPARE_ROOM = 2.0
 """Times the break factor that an index row is not worth, where there is room for growth without it. Assumed."""
 SORTED_BYTES = 1.25
@@ -163,6 +166,14 @@ def room(estimate: CostEstimate) -> float:
     return min(1.0, estimate.break_factor / estimate.room_factor)
 
 
+def worth_of_room(estimate: CostEstimate) -> float:
+    """Times its requests that keys with room for growth may cost in place of a scheme: at its target ``ROOM_WORTH``,
+    much less where it has most of that room."""
+    room_factor = max(estimate.room_factor, 1 + 1e-9)
+    lacking = min(1.0, max(0.0, (room_factor - estimate.break_factor) / (room_factor - 1)))
+    return 1 + (ROOM_WORTH - 1) * lacking**2
+
+
 def spread_reads(estimate: CostEstimate) -> float:
     """The share of the reads that one partition does not answer: they go to buckets, periods or a range of partitions;
     of reads by period, those that reach beyond one period."""
@@ -186,13 +197,12 @@ def survivors(pool: Sequence[CostEstimate]) -> Iterator[tuple[RankingGoal, list[
     slowest = slowest_allowed(min(c.latency_excess for c in left))
     left = [c for c in left if c.latency_excess <= slowest]
     yield LATENCY, left
-    fewest_per_s = min(c.requests_per_s for c in left)
-    affordable = [c for c in left if c.requests_per_s <= fewest_per_s * WORTH_REQUESTS]
-    if any(room(c) >= 1 for c in affordable):
-        yield REQUESTS, affordable
-        affordable = left = [c for c in affordable if room(c) >= 1]
+    roomy_per_s = min((c.requests_per_s for c in left if room(c) >= 1), default=math.inf)
+    left = [c for c in left if room(c) >= 1 or c.requests_per_s * worth_of_room(c) < roomy_per_s]
     yield ROOM, left
 
+    fewest_per_s = min(c.requests_per_s for c in left)
+    affordable = [c for c in left if c.requests_per_s <= fewest_per_s * WORTH_REQUESTS]
     # A scan of many partitions is no cure for a scan of one, though it takes as few requests.
     frugal = _frugal(affordable)
     if len(frugal) < len(affordable):

@@ -92,6 +92,8 @@ class BucketCount:
     reason: str
     ample: int | None = None
     """The least count that bears ``BREAK_ENOUGH`` times the load of today, where that asks for more room yet."""
+    planned: int | None = None
+    """The least count with head-room at the room for growth to plan for, where that is less than the horizon."""
     nearest: int | None = None
     """Where no count fits: the power of two that comes nearest, its load compared with the target and the requests of
     the reads that ask every bucket against the account's; None where it does not halve the load."""
@@ -109,11 +111,13 @@ def bucket_count(
     around: int | None = None,
     account_per_s: float = math.inf,
     horizon_factor: float = BREAK_ENOUGH,
+    room_factor: float = BREAK_ENOUGH,
 ) -> BucketCount:
     """The least counts whose fullest bucket stays within ``target_per_s`` and within ``usable_share`` of it.
 
-    The demand is ``horizon_factor`` times that of today. ``around`` is a count whose load, and that of one bucket less
-    and more, is told as well. ``account_per_s``: requests that may be sent in all, of interest where no count fits.
+    The demand is ``horizon_factor`` times that of today; ``room_factor`` times is to be planned for. ``around`` is a
+    count whose load, and that of one bucket less and more, is told as well. ``account_per_s``: requests that may be
+    sent in all, of interest where no count fits.
     """
     limit = _least(demand, target_per_s)
     comfort = _least(demand, target_per_s * usable_share)
@@ -138,7 +142,9 @@ def bucket_count(
     # With head-room, too: the rows at hand fill buckets less evenly than those of the table.
     enough_share = min(1.0, horizon_factor / BREAK_ENOUGH) * usable_share
     ample = _least(demand, target_per_s * enough_share) if enough_share < usable_share else None
-    return BucketCount(limit, comfort, table, target_per_s, usable_share, reason, ample, nearest)
+    planned_share = horizon_factor / room_factor * usable_share
+    planned = _least(demand, target_per_s * planned_share) if planned_share > usable_share else None
+    return BucketCount(limit, comfort, table, target_per_s, usable_share, reason, ample, planned, nearest)
 
 
 def _nearest(demand: BucketDemand, target_per_s: float, account_per_s: float) -> int | None:
@@ -178,7 +184,8 @@ def partition_buckets(
     demand = _partition_demand(name, scheme, bench, costs, via)
     account = float(limits.account_requests_per_s)
     share, horizon = limits.headroom_warn_share, bench.horizon_factor
-    return bucket_count(demand, limits.partition_entities_per_s, share, around, account, horizon)
+    target = limits.partition_entities_per_s
+    return bucket_count(demand, target, share, around, account, horizon, bench.room_factor)
 
 
 def append_buckets(
@@ -229,6 +236,7 @@ def append_buckets(
         around,
         float(limits.account_requests_per_s),
         horizon,
+        bench.room_factor,
     )
 
 

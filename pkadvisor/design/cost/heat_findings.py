@@ -29,6 +29,7 @@ HELPS = {
     "hot-entity": "no key helps: cache its reads, or shard its writes over several entities",
     "hot-partition": "Azure cannot split one PartitionKey value: use a finer PartitionKey or hash buckets",
     "hot-range": "Azure splits it only after minutes: raise the load slowly",
+    "first-rows": "give each reader a hash bucket of its own to ask, or use a queue service",
     "append-only": "no split helps: begin the PartitionKey with hash buckets or another property",
     "scan-load": "only a key whose parts the filter fixes reads fewer entities",
     "account": "only fewer requests or a second storage account help",
@@ -116,9 +117,7 @@ def heat_violations(
         what = f"all inserts go to {ranges_text(lasting)} at a time under {template}: {inserts_peak:,.0f} entities/s"
         out.append(_violation("append-only", what, limit_breaks[INSERTS], bench, (), "entities/s in one range"))
     if RUN in limit_breaks and _over(limit_breaks[RUN], bench):
-        reader = loads.busiest_run[1]
-        what = f"{reader} reads neighbouring partitions, which one server holds until Azure splits them"
-        out.append(_violation("hot-range", what, limit_breaks[RUN], bench))
+        out.append(_hot_run(loads.busiest_run[1], limit_breaks[RUN], bench))
     # The account's target is stated for requests "assuming entities of 1 KiB"; for scans it is read as entities.
     if SCANS in limit_breaks and _over(alone(limit_breaks[SCANS]), bench):
         out.append(_violation("scan-load", SCANS, alone(limit_breaks[SCANS]), bench))
@@ -126,6 +125,16 @@ def heat_violations(
         unit = account_unit(bench.limits)
         out.append(_violation("account", "all requests together", alone(limit_breaks[ACCOUNT]), bench, (), unit))
     return out
+
+
+def _hot_run(reader: str, limit_break: Break, bench: Bench) -> Violation:
+    """One range of keys that a query reads over its target: a run of partitions, or the first rows of all."""
+    top = next((d.query.top for d in bench.demands if d.query.name == reader), None)
+    if top is None:
+        what = f"'{reader}' reads neighbouring partitions, which one server holds until Azure splits them"
+        return _violation("hot-range", what, limit_break, bench)
+    what = f"'{reader}' reads the first {amount(top)} rows each time, which lie in one range of keys"
+    return replace(_violation("first-rows", what, limit_break, bench), code="hot-range")
 
 
 def alone(shared: Break) -> Break:

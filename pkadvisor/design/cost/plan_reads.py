@@ -395,7 +395,8 @@ def _spread(
     load = np.bincount(ids[demand.instances], weights=own, minlength=size).astype(np.float64)
     if not single:
         terms = tuple(term.template(population.types) for term in plan.terms if term.name == "PartitionKey")
-        run = (key.partition, tuple(free), terms) if plan.access is Access.PARTITION_RANGE_SCAN else None
+        # A scan that $top stops reads the first rows of the table, which one server holds.
+        run = (key.partition, tuple(free), terms) if plan.access is Access.PARTITION_RANGE_SCAN or stops else None
         loads.at_run(run, load, demand.query.name)
     elif best.piecewise_scans is not None:
         # Many small scans ask as much of the account as one long scan over their rows.

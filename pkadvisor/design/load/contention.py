@@ -15,8 +15,8 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.values import dataclass
 
 SERVED_LOAD = 0.62
-"""Updates that may fall into one read-and-write cycle of an entity, up to which a client that reads again 16 times gives
-up no more than one in a hundred: measured on the simulated store. Beyond it a stress test calls the update lost."""
+"""Updates in one read-and-write cycle of an entity, up to which a client that tries 16 times gives up one
+in a hundred at the most: measured on the simulated store."""
 COMFORTABLE_LOAD = 0.5
 """Updates that may fall into one read-and-write cycle of an entity, where shards are counted: assumed. At it an update
 takes e^0.5 = 1.6 attempts."""

@@ -47,6 +47,8 @@ from pkadvisor.table.odata import And, Comparison, Filter, Operator, Or, Paramet
 from pkadvisor.values import dataclass
 
 NOT_FOUND: Final = 404
+QUEUE_DELETES: Final = 0.5
+"""Deletes for each insert from which on a table is a queue: what waits longest is asked for first. Assumed."""
 _OPERATIONS = {
     "query": Operation.QUERY,
     "insert": Operation.INSERT,
@@ -160,7 +162,7 @@ def _query_of(
         filter=None if class_traffic.op in ("insert", "upsert") else read.filter,
         rate=rate,
         kind=class_traffic.kind or None,
-        order_by=order or _order_of_keys(class_traffic, scheme, read.filter, types),
+        order_by=order or _order_of_keys(class_traffic, scheme, read.filter, types, of_queue=_is_queue(traffic)),
         top=class_traffic.top,
         draw=Draw(DrawBy.LOG, stated=True),
         sets=read.sets,
@@ -252,12 +254,17 @@ def _order(text: str) -> OrderBy:
 
 
 def _order_of_keys(
-    traffic: ClassTraffic, scheme: KeyScheme | None, filter_: Filter | None, types: Mapping[str, EdmType]
+    traffic: ClassTraffic,
+    scheme: KeyScheme | None,
+    filter_: Filter | None,
+    types: Mapping[str, EdmType],
+    *,
+    of_queue: bool,
 ) -> tuple[OrderBy, ...]:
     """The order in which a class that stops at ``$top`` gets its rows from the current keys, where it means something:
     whoever pads a rank or reverses a time wants the best or the newest first, whoever names a bound the next, and
-    whoever asks for a state what waits longest. The oldest of all rows, and an order of texts, may be of no meaning to
-    the caller."""
+    whoever asks for a state or reads a queue what waits longest. The oldest of all rows that stay, and an order of
+    texts, may be of no meaning to the caller."""
     if traffic.top is None or scheme is None or not traffic.sample.height:
         return ()
     first = next(iter(requests_of(traffic, traffic.sample.head(1).iter_rows(named=True))))
@@ -271,11 +278,18 @@ def _order_of_keys(
     name = part.properties[0] if part is not None else ""
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
     edm = types.get(name, EdmType.STRING)
-    of_state = bool(fixed - set(part_properties((*key.partition, *parts[:place]))))
+    waits = of_queue or bool(fixed - set(part_properties((*key.partition, *parts[:place]))))
     meant = edm.numeric or (
-        edm is EdmType.DATETIME and (way < 0 or of_state or (name, "range") in twins.shape_of(filter_))
+        edm is EdmType.DATETIME and (way < 0 or waits or (name, "range") in twins.shape_of(filter_))
     )
     return (OrderBy(name, descending=way < 0),) if way and meant else ()
+
+
+def _is_queue(traffic: TableTraffic) -> bool:
+    """Whether a log deletes entities about as fast as it adds them."""
+    added = sum(c.requests for c in traffic.classes if c.op in ("insert", "upsert"))
+    deleted = sum(c.requests for c in traffic.classes if c.op == "delete")
+    return deleted > 0 and deleted >= QUEUE_DELETES * added
 
 
 def _rate(traffic: ClassTraffic, batch: ClassTraffic | None, entities: int) -> Rate:

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from shutil import disk_usage
+from statistics import mode
 from typing import IO, NamedTuple
 
 from pkadvisor.engine.worlds.durability import LaggingSyncs
@@ -338,6 +340,8 @@ RESERVE_SHARE = 0.6
 lies in journals alone, and that may be nearly all it holds."""
 JOURNAL_DEVICE = "journal"
 TITLE = "pkadvisor engine, format version "
+TIMES = 3
+"""How often the format file says it: what most lines say holds where a bit of one has turned."""
 
 
 class MachineDirectory:
@@ -398,7 +402,7 @@ def files_below(directory: Path) -> Iterator[tuple[str, Path]]:
 def _write_format(directory: Path, sync: bool) -> None:
     new = directory / f"{FORMAT_FILE}.new"
     with new.open("w", encoding="utf-8") as file:
-        file.write(f"{TITLE}{FORMAT_VERSION}\n")
+        file.write(f"{TITLE}{FORMAT_VERSION}\n" * TIMES)
         file.flush()
         if sync:
             os.fsync(file.fileno())
@@ -408,10 +412,11 @@ def _write_format(directory: Path, sync: bool) -> None:
 
 def check_format(path: Path) -> None:
     """FormatError: this version does not read the directory that this file describes."""
-    text = path.read_bytes()[:200].decode("utf-8", "replace").strip()
-    version = text.removeprefix(TITLE)
-    if version == text or not (version.isascii() and version.isdigit()):
-        raise FormatError(f"{path} does not say which format version the directory has: {text[:60]!r}")
+    text = path.read_bytes()[:200].decode("utf-8", "replace")
+    versions = re.findall(rf"^{TITLE}([0-9]+)[ \r]*$", text, re.MULTILINE)
+    if not versions:
+        raise FormatError(f"{path} does not say which format version the directory has: {text.strip()[:60]!r}")
+    version = mode(versions)
     if int(version) > FORMAT_VERSION:
         raise FormatError(
             f"{path.parent} was written in format version {version}; this version of pkadvisor reads versions up to "

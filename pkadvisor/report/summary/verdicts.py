@@ -122,7 +122,7 @@ def condition(log: AnalysisLog | None) -> str:
 # -- What a summary says where no key holds every constraint.
 
 
-REMEDY_BEHIND = {"hot-entity-contention": ": ", "account": "; "}
+REMEDY_BEHIND = {"hot-entity-contention": ": ", "account": "; ", "hot-range": "; "}
 """Constraints that no key helps with, and what stands in their messages before that which does."""
 HELPS_BESIDES = {
     "hot-partition": "cache the reads, or read one of several copies",

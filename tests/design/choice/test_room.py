@@ -66,11 +66,13 @@ def test_a_partition_that_is_emptied_is_bounded(retention_s: float | None) -> No
     assert advise(bench, None).recommended.scheme.main.partition == BY_LIFT.main.partition
 
 
-def test_room_is_worth_half_as_many_requests_again_and_no_more() -> None:
+@pytest.mark.parametrize(("breaks", "most"), [(1.0, 300.0), (1.5, 150.0), (1.9, 102.0)])
+def test_room_is_worth_the_more_requests_the_less_of_it_there_is(breaks: float, most: float) -> None:
     found = estimate(BY_NETWORK, heating(None))
-    tight = replace(found, break_factor=1.9, requests_per_s=100.0)
-    for requests_per_s, worth_it in ((150.0, True), (151.0, False)):
+    tight = replace(found, break_factor=breaks, requests_per_s=100.0)
+    for requests_per_s, worth_it in ((most * 0.999, True), (most * 1.001, False)):
         roomy = replace(found, break_factor=2.1, requests_per_s=requests_per_s)
-        assert better(roomy, tight) is worth_it
-        assert (loss(tight, roomy).goal == "room") is worth_it
-    assert better(tight, replace(tight, break_factor=1.95, requests_per_s=150.0))  # neither has room
+        by_room = loss(tight, roomy).goal == "room"
+        assert by_room is worth_it
+        assert better(roomy, tight) or not worth_it
+    assert better(tight, replace(tight, break_factor=breaks + 0.05, requests_per_s=150.0))  # neither has room

@@ -206,9 +206,13 @@ def test_a_hot_index_row_gets_buckets() -> None:
     count = math.ceil(hot.hot.entities_per_s * on.horizon_factor / (target * on.limits.headroom_warn_share))
     # 30 clubs are too few for so many buckets of them.
     assert 30 < 4 * count < RUNNERS
-    ample = math.ceil(hot.hot.entities_per_s * BREAK_ENOUGH / (target * on.limits.headroom_warn_share))
+    ample, planned = (
+        math.ceil(hot.hot.entities_per_s * factor / (target * on.limits.headroom_warn_share))
+        for factor in (BREAK_ENOUGH, on.room_factor)
+    )
     assert [str(s.index_rows[0].key) for s in finer] == [
-        f"COUNTRY:{{country}}_{{hash(bib,{buckets})}} | {{club}}_{{pad(bib,3)}}" for buckets in (count, ample)
+        f"COUNTRY:{{country}}_{{hash(bib,{buckets})}} | {{club}}_{{pad(bib,3)}}"
+        for buckets in (count, ample, planned + 1)  # the fullest of few buckets has more than its share
     ]
     assert finer[0].main == plain.main
     spread = estimate(finer[0], on)

@@ -46,6 +46,19 @@ def test_first_rows_of_many_buckets_are_loaded_whether_or_not_each_bucket_is_cou
     assert sum(value > 0 for load in loads for value in load) == 48
 
 
+@pytest.mark.parametrize(("per_s", "hot"), [(900.0, False), (1_100.0, True)])
+def test_first_rows_of_many_partitions_are_one_range(per_s: float, hot: bool) -> None:
+    """No partition is hot, each has one row; the first two are read at 1,800 or 2,200 entities/s."""
+    rows = population_of({"city": [f"c{n % 3}" for n in range(240)], "id": list(range(240))}, TYPES)
+    asked = query("first", None, order=("id",), top=2, rate=per_s)
+    found = estimate(KeyScheme(parse_key("{pad(id,5)}", "''")), bench_of(rows, asked))
+    assert found.hot is not None
+    assert found.hot.entities_per_s < 2_000
+    messages = [v.message for v in found.violations if v.code == "hot-range" and not v.assumed]
+    assert bool(messages) is hot
+    assert all("'first' reads the first 2 rows each time" in m and "a queue service" in m for m in messages)
+
+
 def test_the_first_rows_of_a_table_bear_a_scan_that_stops() -> None:
     rows = population_of({"city": [f"c{n % 3}" for n in range(30)], "id": list(range(30))}, TYPES)
     read, (load,) = _load(rows, query("first", None, top=5), KeyScheme(parse_key("{city}", "{pad(id,5)}")))

@@ -264,6 +264,22 @@ def test_the_first_rows_are_those_in_the_order_of_the_keys(
     assert all_of_them.order_by == ()
 
 
+@pytest.mark.parametrize(("deleted", "order"), [(5, (OrderBy("at"),)), (4, ())])
+def test_the_first_rows_of_what_is_deleted_as_fast_as_it_comes_are_the_oldest(
+    deleted: int, order: tuple[OrderBy, ...], tmp_path: Path
+) -> None:
+    """A queue is read from its head; the oldest rows of a table that keeps its rows may mean nothing."""
+    moves = [("insert", 10), ("delete", deleted)]
+    written: list[dict[str, object]] = [
+        {"op": op, "pk": "a", "rk": f"{639_000_000_000_000_000 + n:019d}_x"}
+        for op, count in moves
+        for n in range(count)
+    ]
+    first = {"filter": "PartitionKey eq 'a'", "top": 5}
+    (asked,) = (c for c in under(tmp_path, "{ticks(at)}_{name}", first, *written).workload.classes if c.top)
+    assert asked.order_by == order
+
+
 def test_the_first_rows_from_a_time_on_are_the_next_ones(tmp_path: Path) -> None:
     after = {"filter": "PartitionKey eq 'a' and RowKey gt '0639000000000000000'", "top": 5}
     (asked,) = under(tmp_path, "{ticks(at)}_{name}", after).workload.classes

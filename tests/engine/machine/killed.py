@@ -14,12 +14,15 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_directory
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.partition.balancer import Action, MergeRanges, SplitRange
+from pkadvisor.engine.worlds.world import EngineError
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import (
     CreateTable,
@@ -35,6 +38,7 @@ from pkadvisor.table.store import (
 
 TABLE = "killed"
 HOT_ROWS = 4
+RANGES_MAX = 12
 SMALL = EngineOptions(  # so that checkpoints, new extents and new journal segments come several times a second
     extent_bytes_target=256 << 10,
     block_bytes_max=512 << 10,
@@ -105,8 +109,23 @@ def operation(turn: int, step: Step) -> Operation:
             return Delete(TABLE, EntityKey(f"p{turn}", f"{step.about:06}"))
 
 
+async def rearrange(store: EmbeddedStore, chance: Random) -> None:
+    """A split of some range, or a merge of two; one that is refused goes by."""
+    stamp = store.stamp
+    leader, found = stamp.leader(), stamp.map()  # type: ignore[union-attr]
+    if leader is None or found is None or not found.entries:
+        return
+    place = chance.randrange(len(found.entries))
+    action: Action = SplitRange(found.entries[place].number, "size")
+    if place and (chance.getrandbits(1) or len(found.entries) > RANGES_MAX):
+        action = MergeRanges(found.entries[place - 1].number, found.entries[place].number)
+    with suppress(EngineError):
+        await leader.order(action)
+
+
 def work(store: EmbeddedStore, turn: int, say: Callable[[str], None]) -> None:
-    """Writes until the end comes."""
+    """Writes until the end comes, while ranges are split and merged."""
+    chance = Random(f"ranges {turn}")
 
     async def one(step: Step) -> None:
         outcome = await store.perform(operation(turn, step))
@@ -117,7 +136,7 @@ def work(store: EmbeddedStore, turn: int, say: Callable[[str], None]) -> None:
             outcome = store.execute(operation(turn, steps[0]))
             say(str(steps[0].number) if outcome.ok else f"refused {steps[0]} {outcome}")
         else:
-            store.run_all([one(step) for step in steps])
+            store.run_all([rearrange(store, chance), *(one(step) for step in steps)])
 
 
 def live(turn: int, directory: str, notes: str, durability: str, replicas: int) -> None:

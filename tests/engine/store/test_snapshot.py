@@ -13,6 +13,7 @@ import pytest
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import backup_directory, open_directory, open_read_only, open_virtual
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.worlds import directory_snapshot
 from pkadvisor.engine.worlds.directory_snapshot import DirectorySnapshot, FileStatus, FrozenFile, OverlayFile
 from pkadvisor.engine.worlds.world import DirectoryInUse, DiskFull, FormatError, ReadFailed
@@ -63,6 +64,23 @@ def rows_of(store: EmbeddedStore) -> list[int]:
         token = page.continuation
         if not token:
             return rows
+
+
+def test_extents_that_a_crash_left_half_sealed_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directory knows the seal, the node does not: whoever writes brings it back, and so does whoever reads."""
+    ask_all = StreamManager._ask_all
+
+    async def unsealed(manager: StreamManager, nodes: Any, method: str, *arguments: Any) -> Any:
+        return () if method == "seal" else await ask_all(manager, nodes, method, *arguments)
+
+    monkeypatch.setattr(StreamManager, "_ask_all", unsealed)
+    with open_directory(tmp_path, replicas=1, durability="written", options=BUSY) as store:
+        assert store.execute(CreateTable("tab")).ok
+        fill(store, range(700))
+    monkeypatch.undo()
+    with open_read_only(tmp_path, options=BUSY) as store:
+        assert store.world.counts["brought back"]  # type: ignore[attr-defined]
+        assert rows_of(store) == [*range(700)]
 
 
 def content(directory: Path) -> dict[Path, tuple[int, bytes]]:

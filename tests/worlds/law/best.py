@@ -60,7 +60,9 @@ break factor, and has its tolerance."""
 IN_VAIN = 2_000.0
 """Entities a second that may be read in vain."""
 WORTH_REQUESTS = 1.5
-"""Times the fewest requests that room to plan for, or the end of reads in vain, may cost."""
+"""Times the fewest requests that the end of reads in vain may cost."""
+ROOM_WORTH = 3.0
+"""Times the requests of a scheme at its target that room to plan for may cost; less of one with some of that room."""
 SORTED_BYTES = 1.25
 """Times the stored bytes that keys in the wanted order may take."""
 ENOUGH = 10.0
@@ -164,7 +166,8 @@ def _value(scheme: Document, goal: str) -> float:
 
 def printed_goals(scheme: Document) -> dict[str, float]:
     """What the goals compare, as it is printed."""
-    return {goal: _value(scheme, goal) for goal, _ in GOALS}
+    missed = sum(not violation["assumed_growth"] for violation in scheme["violations"])
+    return {"missed": missed} | {goal: _value(scheme, goal) for goal, _ in GOALS}
 
 
 class Counts:
@@ -189,7 +192,7 @@ class Counts:
             if not answers.asked.analytic:
                 sent, counted = _of_class(answers, each, layout)
                 requests, entities = requests + answers.asked.rate * sent, entities + answers.asked.rate * counted
-        found = {goal: _value(printed, goal) for goal, _ in GOALS}
+        found = printed_goals(printed)
         if any(transaction.group_by for transaction in self._world.transactions):
             requests = found["requests"]  # one for each group of writes, which no loop over single ones tells
         return {**found, "requests": requests, "entities": entities}
@@ -222,6 +225,14 @@ def _spares(one: dict[str, float], other: dict[str, float]) -> bool:
     return lasts and one["room"] >= 1 and one["structures"] < other["structures"]
 
 
+def _worth_of_room(short: dict[str, float]) -> float:
+    """Times the requests of a scheme that lacks room which one with room may take in its place."""
+    breaks = short["break factor"]
+    planned = breaks / short["room"] if short["room"] else breaks
+    lacking = min(1.0, max(0.0, (planned - breaks) / (planned - 1))) if planned > 1 else 1.0
+    return 1 + (ROOM_WORTH - 1) * lacking**2
+
+
 def _worth(better: dict[str, float], one: dict[str, float], other: dict[str, float]) -> bool:
     """Whether the better of two schemes takes few enough requests for what it is better in."""
     return better["requests"] <= WORTH_REQUESTS * min(one["requests"], other["requests"])
@@ -234,8 +245,12 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
         one, two = before.get(goal, 0.0), after.get(goal, 0.0)
         if goal == "constraints" and min(one, two) > 1 and abs(one - two) > 1e-5 * max(one, two):
             return goal if two < one * (1 - MISSED) else None
-        if goal == "room" and (one >= 1) != (two >= 1) and _worth(before if one >= 1 else after, before, after):
-            return goal if two >= 1 else None
+        if goal == "constraints" and before.get("missed") != after.get("missed") and one > 0 < two:
+            return None  # where all miss the worst of them alike, the next one decides
+        if goal == "room" and (one >= 1) != (two >= 1):
+            roomy, short = (before, after) if one >= 1 else (after, before)
+            if roomy["requests"] <= short["requests"] * _worth_of_room(short):
+                return goal if two >= 1 else None
         if goal == "spread reads":  # a share; that of a scheme without room takes nothing from one with room
             if before["room"] >= 1 and two > one + tolerance:
                 return None
