@@ -160,7 +160,7 @@ def defined(function: str, argument: str, value: Any, edm: str) -> str:
         case "sortable":
             return sortable(value, edm)
         case "ticks":
-            return f"{ticks(value):019d}"
+            return f"{ticks(value):0{argument or 19}d}"
         case "reverse_ticks":
             return f"{_TICKS_MAX - ticks(value):019d}"
         case "time_of_day" if argument.startswith("'"):

@@ -304,7 +304,7 @@ class Writer:
                 assert isinstance(width, str)
                 return period(value, width)
             case "ticks":
-                return f"{ticks(value):019d}"
+                return f"{ticks(value):0{width or 19}d}"
             case "time_of_day" if isinstance(width, str):
                 return clock(value, width)
             case "time_of_day":

@@ -12,7 +12,7 @@ from typing import Final
 
 from pkadvisor.design.draft.index_rows import FoundIndex, with_index_rows
 from pkadvisor.design.keys.infer import KeyShape, infer_keys
-from pkadvisor.design.keys.infer.names import SampledColumn, candidate_parts
+from pkadvisor.design.keys.infer.columns import SampledColumn, candidate_parts
 from pkadvisor.design.keys.infer.proof import Proof
 from pkadvisor.design.keys.keyreader import fits, key_pattern, tellers, with_key_parts
 from pkadvisor.design.keys.scheme import Key, KeyScheme, fixed_letters, key_expression

@@ -261,6 +261,7 @@ class _Hole:
             "integer or format": ("integer", "text"),
             "format": ("text",),
             "[text]": ("text",),
+            "[integer]": ("integer",),
         }.get(kind, ())
 
     def value(self, function: str, kind: str, argument: _Node) -> object:

@@ -15,6 +15,8 @@ from pkadvisor.design.keys.conditions import Dependency, NearRule, PropertyRules
 from pkadvisor.design.keys.key_terms import serves_exactly
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import (
+    SHORT_TICKS_DIGITS,
+    TICKS_DIGITS,
     Context,
     Field,
     Lower,
@@ -176,7 +178,9 @@ def _rules(source: str, edm: EdmType, width: int) -> Iterator[Part]:
     """Rules that might make a target of this width (0: any), the plainest first."""
     if edm is EdmType.DATETIME:
         yield from (Time(source, p) for p in PERIODS if len(p) == width)
-        if width == 19:
+        if width == SHORT_TICKS_DIGITS:
+            yield Ticks(source, width)
+        if width == TICKS_DIGITS:
             yield from (Ticks(source), ReverseTicks(source))
         return
     if edm in (EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN):

@@ -109,6 +109,10 @@ CASES: dict[str, tuple[Keys, dict[str, int]]] = {
         [(f"201508{17 + i}15", guid(i * 7 + 1)) for i in range(9)],
         {"{time(p1,'yyyyMMddHH')} | {r1}": 9},
     ),
+    "ticks as .NET writes them": (
+        [("web", f"{ticks(START) + i * 7_000_001}") for i in range(9)],
+        {"web | {ticks(r1,18)}": 9},
+    ),
     "log tail": (
         [("web", f"{TICKS_MAX - ticks(START) - i * 7_000_001:019d}") for i in range(9)],
         {"web | {reverse_ticks(r1)}": 9},
@@ -269,11 +273,14 @@ def test_a_period_begins_where_the_calendar_says() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        (CASES["buckets of tenants"][0], "p1 looks like a bucket of 8 values"),
+        (
+            [(f"{t}_{b:02d}", f"{n}") for b in range(8) for n in (9, 10, 11) for t in WORDS],
+            "p2 looks like a bucket of 8",
+        ),
+        ([(f"shard-{b:02d}", f"{n}") for b in range(8) for n in (9, 10, 11)], "p1 looks like a bucket of 8 values"),
         (CASES["diagnostics with buckets"][0], "p1 looks like a bucket of 7 values"),
         (CASES["mixed widths"][0], "r1 holds numbers of several widths with leading zeros"),
         ([("a", guid(i).upper()) for i in (1, 2, 3)], "Guids that are not in lower case"),
-        ([("a", f"6362599{n}000000000") for n in (68, 69, 70)], "ticks without their leading zero"),
         (CASES["a longer separator around the shorter"][0], "RowKey is not cut at '_': values hold it"),
         ([("a", f"{n:019d}") for n in (636259968000000001, 636259968000000022)], "finer than a microsecond"),
         ([("a", f"2015-08-17T10:0{i}:00.5Z") for i in range(5)], "times in a form that no transform writes"),
@@ -290,6 +297,8 @@ def test_numbers_that_are_no_buckets_are_not_called_so() -> None:
         CASES["letters before a number"][0],
         CASES["compound key"][0],
         [(f"{n:05d}", "x") for n in (1, 40_000)],
+        [(f"tank-{n:03d}", f"{m}") for n in range(40) for m in range(9)],
+        [(f"{n:03d}", f"{m}") for n in range(1, 41) for m in range(9)],
     ):
         assert not any("bucket" in note for kind in infer_keys(keys).kinds for note in kind.notes)
 

@@ -13,6 +13,7 @@ import pytest
 from pkadvisor.design.keys.infer import infer_keys
 from pkadvisor.design.keys.infer.cut import key_text
 from pkadvisor.design.keys.infer.kinds import one_identifier
+from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH
 
 
 def test_few_values_of_one_property_are_no_kinds() -> None:
@@ -169,3 +170,75 @@ def test_a_word_that_begins_the_row_keys_tells_kinds_apart_whatever_their_column
     frame = pl.DataFrame({"PartitionKey": [p for p, _ in rows], "RowKey": [r for _, r in rows]})
     inference = infer_keys(frame.with_columns(pl.lit("x").alias("Name"), pl.lit(3).alias("Count")))
     assert sorted(str(kind.key).split("|")[1].strip()[:4] for kind in inference.kinds) == ["HEAD", "LINE"]
+
+
+def _stones(rows: int, rare: int, written: str, values: tuple[object, ...]) -> pl.DataFrame:
+    """Keys that begin with the value of a column, which is the first one in all rows but ``rare``."""
+    every = rows // rare
+    grades = [values[0] if n % every else values[1 + n // every % (len(values) - 1)] for n in range(rows)]
+    return pl.DataFrame(
+        {
+            "PartitionKey": [f"mine{n % 7}" for n in range(rows)],
+            "RowKey": [f"{grade:{written}}-{n:07}" for n, grade in enumerate(grades)],
+            "mine": [f"mine{n % 7}" for n in range(rows)],
+            "grade": grades,
+            "stone": list(range(rows)),
+            "always": [values[0]] * rows,
+        }
+    )
+
+
+@pytest.mark.parametrize("rare", [3, 9, 36, 80, 400])
+@pytest.mark.parametrize(
+    ("written", "values", "part"),
+    [("", (3, 1, 2), "{grade}"), ("02", (3, 1, 12), "{pad(grade,2)}"), ("", ("open", "lost", "sold"), "{grade}")],
+)
+def test_a_column_that_nearly_always_has_one_value_is_no_fixed_text(
+    rare: int, written: str, values: tuple[object, ...], part: str
+) -> None:
+    """However few rows have another value, and though another column has the frequent one in all rows."""
+    frame = _stones(8_000, rare, written, values)
+    for keys in (frame, frame.select("mine", "stone", "grade", RowKey="PartitionKey", PartitionKey="RowKey")):
+        (shape,) = infer_keys(keys).kinds
+        halves = ["{mine}", f"{part}-{{pad(stone,7)}}"]
+        assert [str(shape.key)] == [" | ".join(halves if keys is frame else halves[::-1])]
+        assert shape.explained == 8_000
+
+
+def test_a_number_that_is_nearly_always_the_same_is_no_fixed_text_where_no_column_is_known() -> None:
+    keys = [("q", f"{1 if n % 500 else 2}-{n:07}") for n in range(4_000)]
+    (shape,) = infer_keys(keys).kinds
+    assert str(shape.key) == "q | {r1}-{pad(r2,7)}"
+
+
+@pytest.mark.parametrize("every", [2, 30, 250])
+@pytest.mark.parametrize("width", [6, 8])
+def test_a_word_that_names_a_kind_stays_fixed_text_though_a_column_repeats_it(every: int, width: int) -> None:
+    """Rows with columns of their own, or with numbers of another width."""
+    types = ["INV" if n % every == 0 else "CASE" for n in range(6_000)]
+    frame = pl.DataFrame(
+        {
+            "PartitionKey": ["p"] * 6_000,
+            "RowKey": [f"{t}:{n:0{width if t == 'INV' else 8}}" for n, t in enumerate(types)],
+            "type": types,
+            "id": list(range(6_000)),
+            "patient": [f"x{n}" if t == "CASE" else None for n, t in enumerate(types)],
+            "amount": [n / 4 if t == "INV" else None for n, t in enumerate(types)],
+        }
+    )
+    found = {shape.label: str(shape.key) for shape in infer_keys(frame).kinds}
+    assert found == {"CASE": "p | CASE:{pad(id,8)}", "INV": f"p | INV:{{pad(id,{width})}}"}
+
+
+def test_ticks_of_18_and_19_digits_are_of_the_column_that_holds_the_time() -> None:
+    at = [638_900_000_000_000_000 + n * 10_000_000 for n in range(300)]
+    moments = pl.Series([(ticks - TICKS_UNIX_EPOCH) // 10 for ticks in at]).cast(pl.Datetime("us"))
+    for text, part in (
+        ([f"{ticks}" for ticks in at], "{ticks(opened,18)}"),
+        ([f"{ticks:019}" for ticks in at], "{ticks(opened)}"),
+        ([f"{TICKS_MAX - ticks}" for ticks in at], "{reverse_ticks(opened)}"),
+    ):
+        rows = [f"{key}_{sha256(key.encode()).hexdigest()[:8]}" for key in text]
+        frame = pl.DataFrame({"PartitionKey": ["c"] * 300, "RowKey": rows, "opened": moments})
+        (shape,) = infer_keys(frame).kinds
+        assert str(shape.key) == f"c | {part}_{{r1}}"

@@ -92,6 +92,11 @@ def _within(part: Part, edm: EdmType) -> st.SearchStrategy[object]:
     return st.integers(-reach if isinstance(part, Pad) else 0, reach)
 
 
+def _of_their_digits(part: Part, edm: EdmType) -> st.SearchStrategy[object]:
+    last = datetime(3168 if isinstance(part, Ticks) and part.digits == 18 else 9999, 12, 31)
+    return st.datetimes(max_value=last, timezones=st.just(UTC))
+
+
 def _all_values(part: Part, edm: EdmType) -> st.SearchStrategy[object]:
     return PLAIN if edm is EdmType.STRING else VALUES[edm]
 
@@ -106,7 +111,7 @@ SAMPLES: dict[str, Sample] = {
     ),
     "time": Sample(lambda n: Time("p", PATTERNS[n % len(PATTERNS)]), (EdmType.DATETIME,), _all_values),
     "time_of_day": Sample(lambda n: TimeOfDay("p", (*range(8), *CLOCKS)[n % 14]), (EdmType.DATETIME,)),
-    "ticks": Sample(lambda n: Ticks("p"), (EdmType.DATETIME,), _all_values),
+    "ticks": Sample(lambda n: Ticks("p", 18 + n % 2), (EdmType.DATETIME,), _of_their_digits),
     "reverse_ticks": Sample(lambda n: ReverseTicks("p"), (EdmType.DATETIME,), _all_values),
     "hash": Sample(lambda n: Hash("p", n + 1) if n % 3 else Hash(_anything(n), n + 1), tuple(EdmType)),
     "hash_prefix": Sample(lambda n: HashPrefix("p", 1 + n % 64), tuple(EdmType)),
@@ -235,7 +240,7 @@ def test_texts_of_fixed_width_have_it(case: tuple[Part, EdmType, list[object], C
     for value in values:
         text = part.encode({"p": python_value(value)}, context)
         assert re.fullmatch(part.pattern(context), text, re.DOTALL)
-        padded = isinstance(part, Pad | ReversePad)
+        padded = isinstance(part, Pad | ReversePad) or not part.fixed_width(context)
         assert not shape or value is None or padded or re.fullmatch(shape, text)
 
 
@@ -362,6 +367,7 @@ def test_ticks_and_periods_look_as_documented() -> None:
     moment = ticks(datetime(2024, 2, 29, 23, 59, 59, 999999, tzinfo=UTC))
     assert moment == 638_448_479_999_999_990
     assert Ticks("p").encode({"p": moment}, context) == "0638448479999999990"
+    assert Ticks("p", 18).encode({"p": moment}, context) == "638448479999999990"
     assert ReverseTicks("p").encode({"p": moment}, context) == "2516930496000000009"
     assert ReverseTicks("p").encode({"p": TICKS_MAX}, context) == "0" * 19
     assert Time("p", "yyyyMMddHHmmss").encode({"p": moment}, context) == "20240229235959"

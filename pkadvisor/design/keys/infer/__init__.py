@@ -7,17 +7,28 @@ counts as explained where both its keys decode through the template and encode t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from zlib import crc32
 
-from pkadvisor.design.keys.infer.cut import Cut, Piece, cuts_at_one, key_text
-from pkadvisor.design.keys.infer.kinds import KindRows, group_of, kinds_by_separators, kinds_of, merged_kinds
-from pkadvisor.design.keys.infer.names import Named, SampledColumn, name_key
+from pkadvisor.design.keys.infer.columns import SampledColumn
+from pkadvisor.design.keys.infer.cut import Cut, Piece, cut_at_heads, cuts_at_one, key_text
+from pkadvisor.design.keys.infer.kinds import (
+    KindRows,
+    columns_apart,
+    group_of,
+    kinds_by_separators,
+    kinds_of,
+    merged_kinds,
+    words_of_kinds,
+)
+from pkadvisor.design.keys.infer.names import Named, name_key
 from pkadvisor.design.keys.infer.proof import Proof, checks_only
 from pkadvisor.design.keys.infer.shapes import TEXT, allowed
 from pkadvisor.design.keys.scheme import Key
-from pkadvisor.design.keys.transforms import Field, Literal
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.keys.transforms import Field, Literal, Part
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, TICKS_UNIX_EPOCH, EdmType
@@ -113,6 +124,7 @@ def infer_keys(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[st
             left = [r for r, yes in zip(left, proved, strict=True) if not yes]
         kinds += guesses
     _absorb(table, kinds)
+    kinds = _of_one_template(table, [kind for kind in kinds if kind[1]])
     labels: set[str] = set()
     shapes = [_shape(table, named, rows, labels) for named, rows in kinds if rows]
     if left:
@@ -131,6 +143,64 @@ def _absorb(table: _Table, kinds: list[tuple[Named, list[int]]]) -> None:
             home = next((k for k in larger if _proof(table, k[0], rows).explained([key])[0]), None)
             if home is not None:
                 home[1].append(rows.pop())
+
+
+def _of_one_template(table: _Table, kinds: Sequence[tuple[Named, list[int]]]) -> list[tuple[Named, list[int]]]:
+    """The kinds, with those together of which one fixes what is a value in the other: nearly all rows have one value of
+    a column, and its text in their keys looks like fixed text."""
+    present, out, left = table.present(), list[tuple[Named, list[int]]](), list(kinds)
+    while left:
+        kind = left.pop(0)
+        whole = next(((o, named) for o in out if (named := _one_template(table, kind, o, present)) is not None), None)
+        if whole is None:
+            out.append(kind)
+        else:
+            out = [o for o in out if o is not whole[0]]
+            left.insert(0, (whole[1], sorted((*kind[1], *whole[0][1]))))
+    return out
+
+
+def _one_template(
+    table: _Table, one: tuple[Named, list[int]], other: tuple[Named, list[int]], present: Sequence[Sequence[bool]]
+) -> Named | None:
+    """The template that writes the keys of two kinds, and is that of each but for fixed text where it has a column, or
+    a number where no column is known; None without one."""
+    first, second = (key_text(table.keys[rows[0]][1]).masked[1] for _, rows in (one, other))
+    if first != second or columns_apart(one[1], other[1], present):
+        return None
+    rows = sorted(row for _, own in (one, other) for row in _sample(table, own, SAMPLE_ROWS // 2))
+    cuts = [cut_at_heads([key_text(table.keys[row][side]) for row in rows]) for side in (0, 1)]
+    named = name_key((cuts[0], cuts[1]), table.columns(rows), joined=True, shared=True)
+    if not all(_fixes_values(kind[0], named, numbers=not table.payload) for kind in (one, other)):
+        return None
+    every = sorted((*one[1], *other[1]))
+    return named if all(_proof(table, named, every).explained([table.keys[row] for row in every])) else None
+
+
+def _fixes_values(kind: Named, whole: Named, *, numbers: bool) -> bool:
+    """Whether a template is ``whole`` with fixed text in place of some columns, or of ``numbers``."""
+    pattern = ""
+    for parts in (whole.key.partition, whole.key.row):
+        for part in parts:
+            shown = re.escape(_without_invented((part,), whole))
+            if isinstance(part, Literal):
+                pattern += re.escape(part.text)
+            elif any(name in whole.columns and name not in kind.columns for name in part.properties):
+                pattern += f"(?:{shown}|[^{{}}|]+)"
+            elif numbers and whole.types[part.properties[0]].integer:
+                pattern += f"(?:{shown}|[0-9]+)"
+            else:
+                pattern += shown
+        pattern += re.escape("\n")
+    shown = "".join(_without_invented(parts, kind) + "\n" for parts in (kind.key.partition, kind.key.row))
+    return re.fullmatch(pattern, shown) is not None
+
+
+def _without_invented(parts: tuple[Part, ...], named: Named) -> str:
+    """A template with one name for all properties that no column has."""
+    text = "".join(part.text if isinstance(part, Literal) else format_template((part,)) for part in parts)
+    names = "|".join(re.escape(name) for name in named.types if name not in named.columns)
+    return re.sub(rf"(?<=[{{(])(?:{names})(?=[}}),])", "?", text) if names else text
 
 
 def _read(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, EdmType]) -> tuple[_Table, int]:
@@ -183,10 +253,7 @@ def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
 
     ``apart`` takes keys with other separators for other kinds without weighing it.
     """
-    rows = left
-    if len(left) > SAMPLE_ROWS:
-        # By checksum: every n-th of the sorted keys would be the first key of every partition, and such.
-        rows = sorted(sorted(left, key=lambda r: (_checksum(table.keys[r]), r))[:SAMPLE_ROWS])
+    rows = _sample(table, left, SAMPLE_ROWS)
     texts = {r: (key_text(table.keys[r][0]), key_text(table.keys[r][1])) for r in rows}
     out: dict[str, tuple[float, Named]] = {}
     present = () if apart else table.present()
@@ -196,10 +263,17 @@ def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
     else:
         groups = kinds_of(texts, whole, present=present, columns=table.payload)
         groups = merged_kinds(groups, texts, present, table.payload)
-    for group in groups:
-        named = _template(table, group)
+    for group, labels in zip(groups, words_of_kinds(groups), strict=True):
+        named = _template(table, group, labels)
         out.setdefault(str(named.key), (_says(named), named))
     return [named for _, named in sorted(out.values(), key=lambda f: (-f[0], str(f[1].key)))]
+
+
+def _sample(table: _Table, rows: Sequence[int], most: int) -> Sequence[int]:
+    """Some rows, by checksum: every n-th of the sorted keys would be the first key of every partition, and such."""
+    if len(rows) <= most:
+        return rows
+    return sorted(sorted(rows, key=lambda r: (_checksum(table.keys[r]), r))[:most])
 
 
 def _checksum(key: tuple[str, str]) -> int:
@@ -219,8 +293,8 @@ def _says(named: Named) -> float:
     return score
 
 
-def _template(table: _Table, group: KindRows) -> Named:
-    """The template of a kind: the first of several that explains its rows."""
+def _template(table: _Table, group: KindRows, labels: tuple[bool, bool]) -> Named:
+    """The template of a kind: the first of several that explains its rows; ``labels`` as in ``name_key``."""
     columns = table.columns(group.rows)
     keys = [table.keys[r] for r in group.rows]
     best, most = None, -1
@@ -231,7 +305,7 @@ def _template(table: _Table, group: KindRows) -> Named:
 
     for cuts in _coarser(group.cuts, keys):
         for joined, shared in ((True, True), (False, True), (False, False)):
-            named = name_key(cuts, columns, joined=joined, shared=shared)
+            named = name_key(cuts, columns, joined=joined, shared=shared, labels=labels)
             explained = explained_by(named)
             if explained > most:
                 best, most = named, explained
@@ -241,7 +315,7 @@ def _template(table: _Table, group: KindRows) -> Named:
             break
     assert best is not None
     for cuts in _finer(group.cuts) if columns else ():
-        named = name_key(cuts, columns, joined=True, shared=True)
+        named = name_key(cuts, columns, joined=True, shared=True, labels=labels)
         if _of_columns(named) > _of_columns(best) and explained_by(named) >= most:
             best = named
     return best

@@ -163,6 +163,11 @@ def cuts_at_one(texts: Sequence[str]) -> Iterable[Cut]:
             yield _cut([(tuple(text.split(character)), (character,) * times) for text in texts])
 
 
+def cut_at_heads(texts: Sequence[TokenizedKey]) -> Cut:
+    """Keys cut with nothing for fixed at their beginning but what all of them share."""
+    return _cut([t.masked for t in texts], strays=0)
+
+
 def piece(texts: Sequence[str | None], after: str) -> Piece:
     """The piece of some texts, with its shape."""
     present = {t for t in texts if t is not None}
@@ -171,14 +176,15 @@ def piece(texts: Sequence[str | None], after: str) -> Piece:
     return Piece(tuple(texts), after, None if fixed else classify(present))
 
 
-def _cut(rows: Sequence[Tokens]) -> Cut:
-    """Keys cut at all separators that they share, but for those that values hold."""
-    fixed = _fixed_head(rows)
+def _cut(rows: Sequence[Tokens], strays: int | None = None) -> Cut:
+    """Keys cut at all separators that they share, but for those that values hold; ``strays`` keys may begin otherwise
+    than the others, and without it as many as may break a pattern."""
+    fixed = _fixed_head(rows, allowed(len(rows)) if strays is None else strays)
     usable = _shared_runs([runs[len(fixed) :] for _, runs in rows])
     held = ""
     while True:
         joined = [_joined(row, fixed, usable) for row in rows]
-        order = _common([None if row is None else row[1] for row in joined])
+        order = _common([None if row is None else row[1] for row in joined], allowed(len(rows)))
         if order is None:
             usable -= {min(usable, key=_strength)}
             continue
@@ -191,18 +197,18 @@ def _cut(rows: Sequence[Tokens]) -> Cut:
         held += "".join(sorted(bad - set(held)))
 
 
-def _common(values: Sequence[_T]) -> _T | None:
-    """What nearly all rows share."""
+def _common(values: Sequence[_T], strays: int) -> _T | None:
+    """What all rows but a few share."""
     value, frequent = Counter(values).most_common(1)[0]
-    return value if len(values) - frequent <= allowed(len(values)) else None
+    return value if len(values) - frequent <= strays else None
 
 
-def _fixed_head(rows: Sequence[Tokens]) -> tuple[tuple[str, str], ...]:
-    """The pieces at the beginning, each with the separator behind it, that nearly all keys share."""
+def _fixed_head(rows: Sequence[Tokens], strays: int) -> tuple[tuple[str, str], ...]:
+    """The pieces at the beginning, each with the separator behind it, that all keys but a few share."""
     fixed: list[tuple[str, str]] = []
     while True:
         at = len(fixed)
-        shared = _common([(p[at], r[at]) if len(r) > at else None for p, r in rows])
+        shared = _common([(p[at], r[at]) if len(r) > at else None for p, r in rows], strays)
         if shared is None or set(shared[0]) & FORBIDDEN or shared[0] == MISSING:
             return tuple(fixed)
         fixed.append(shared)
@@ -214,7 +220,7 @@ def _shared_runs(rows: Sequence[Sequence[str]]) -> frozenset[str]:
     every = sorted({run for counts in counted for run in counts})
     if len(every) > _MAX_RUNS:  # separators at random are none
         return frozenset()
-    shared = {run: _common([counts[run] for counts in counted]) for run in every}
+    shared = {run: _common([counts[run] for counts in counted], allowed(len(rows))) for run in every}
     sure = frozenset(run for run, times in shared.items() if times and all(c[run] == times for c in counted))
     return sure or frozenset(run for run, times in shared.items() if times)
 

@@ -168,6 +168,12 @@ def own_columns(groups: Sequence[KindRows], present: Sequence[Sequence[bool]]) -
     return any(len({any(column[row] for row in g.rows) for g in groups}) > 1 for column in present)
 
 
+def columns_apart(rows: Sequence[int], others: Sequence[int], present: Sequence[Sequence[bool]]) -> bool:
+    """Whether a column has a value in all of some rows and in none of the others."""
+    pairs = ((rows, others), (others, rows))
+    return any(all(column[r] for r in a) and not any(column[r] for r in b) for column in present for a, b in pairs)
+
+
 def _other_columns(groups: Sequence[KindRows], present: Sequence[Sequence[bool]]) -> bool:
     """Whether each group has a column in all of its rows, or in none, with which another group does otherwise."""
     shares = [[sum(column[row] for row in g.rows) / len(g.rows) for g in groups] for column in present]
@@ -298,6 +304,17 @@ def _begins_with_few_words(cut: Cut) -> bool:
     """Whether keys begin with few words, again and again."""
     heads = cut.pieces[0].present()
     return 2 * len(set(heads)) <= len(heads) and all(head[:1].isalpha() for head in heads)
+
+
+def words_of_kinds(kinds: Sequence[KindRows]) -> list[tuple[bool, bool]]:
+    """For each kind whether its PartitionKeys, and its RowKeys, begin with a word that those of no other begin with."""
+    words = [(_cut_word(kind.cuts[0]), _cut_word(kind.cuts[1])) for kind in kinds]
+    heads = [[pair[side] for pair in words] for side in (0, 1)]
+    several = len(kinds) > 1
+    return [
+        (several and heads[0].count(a) == 1 and a != "", several and heads[1].count(b) == 1 and b != "")
+        for a, b in words
+    ]
 
 
 def _cut_word(cut: Cut) -> str:

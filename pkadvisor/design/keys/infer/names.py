@@ -3,66 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from math import log2
 from typing import Final
 
+from pkadvisor.design.keys.infer.columns import FEW, SampledColumn, held_by
 from pkadvisor.design.keys.infer.cut import Cut
 from pkadvisor.design.keys.infer.proof import read_part
-from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed, classify, clock_of_texts
+from pkadvisor.design.keys.infer.shapes import TEXT, Shape, clock_of_texts
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import (
-    MISSING,
     Context,
     Field,
     Hash,
-    HashPrefix,
     Literal,
     Lower,
-    Md5Prefix,
     Pad,
     Part,
-    Prefix,
-    Reverse,
     ReversePad,
-    ReverseSortable,
     ReverseTicks,
-    Sortable,
-    Source,
     Ticks,
-    Time,
     Value,
     bucket,
     canonical_text,
-    unescape,
 )
-from pkadvisor.table.edm import KEYS, TICKS_MAX, EdmType
+from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.values import dataclass
 
-_NAME = re.compile(r"[^\W\d](?:[^(){},'\"]*[^(){},'\"\s])?")
-_PROBE: Final = 20
 _HASH_BITS: Final = 32.0
 """A bucket number is taken for a hash where chance would need this many coin tosses."""
 _MAX_BUCKETS: Final = 10_000
 _MAX_SOURCES: Final = 64
-_HEX = re.compile("[0-9a-f]+")
-_FEW: Final = 2
-"""Different texts up to which they may be a part of a column's values by chance."""
-
-
-@dataclass(frozen=True, slots=True)
-class SampledColumn:
-    """A column of the table: its type and the values of the rows at hand, times in ticks."""
-
-    name: str
-    edm: EdmType
-    values: Sequence[Value]
-
-    @property
-    def usable(self) -> bool:
-        """Whether a template can name it."""
-        return _NAME.fullmatch(self.name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +64,27 @@ class _Place:
         return self.part is None and self.shape is not None
 
 
-def name_key(cuts: tuple[Cut, Cut], columns: Sequence[SampledColumn], *, joined: bool, shared: bool) -> Named:
+def name_key(
+    cuts: tuple[Cut, Cut],
+    columns: Sequence[SampledColumn],
+    *,
+    joined: bool,
+    shared: bool,
+    labels: tuple[bool, bool] = (False, False),
+) -> Named:
     """The key of two cut key texts.
 
-    ``joined`` lets a column stand for several pieces together; ``shared`` lets pieces share a property.
+    ``joined`` lets a column stand for several pieces together; ``shared`` lets pieces share a property. ``labels``:
+    whether the first piece of a key text is the word of a kind, which stays fixed text though a column repeats it.
     """
     halves: list[list[_Place]] = []
     types: dict[str, EdmType] = {}
     notes: list[str] = []
     usable = [c for c in columns if c.usable]
-    for cut, initial in zip(cuts, "pr", strict=True):
+    names_of_columns = {c.name for c in usable}
+    for cut, initial, label in zip(cuts, "pr", labels, strict=True):
         places = [_Place(p.texts, p.after, p.shape, initial) for p in cut.pieces]
-        for place in places:
+        for place in places[1:] if label and places[0].shape is None else places:
             _take(place, usable, types, notes)
         halves.append(_join(places, usable, types, notes) if joined else places)
     every = [place for half in halves for place in half]
@@ -115,16 +96,16 @@ def name_key(cuts: tuple[Cut, Cut], columns: Sequence[SampledColumn], *, joined:
     groups = _groups([p for p in every if p.open], shared=shared)
     _invent(groups, {c.name for c in columns}, types, notes)
     if shared:
-        _derived(every, types, {c.name for c in usable})
+        _derived(every, types, names_of_columns)
     _hash(every, usable, types)
-    notes += _buckets(halves[0])
+    notes += _buckets(halves[0], names_of_columns)
     key = Key(_parts(halves[0]), _parts(halves[1]))
     used = key.properties
     for cut, name in zip(cuts, KEYS, strict=True):
         if cut.held:
             notes.append(f"{name} is not cut at '{cut.held}': values hold it")
-    names = {c.name for c in usable}
-    return Named(key, {n: types[n] for n in used}, tuple(n for n in used if n in names), tuple(dict.fromkeys(notes)))
+    held = tuple(n for n in used if n in names_of_columns)
+    return Named(key, {n: types[n] for n in used}, held, tuple(dict.fromkeys(notes)))
 
 
 def _parts(places: Sequence[_Place]) -> tuple[Part, ...]:
@@ -143,82 +124,9 @@ def _parts(places: Sequence[_Place]) -> tuple[Part, ...]:
 # --- columns
 
 
-def candidate_parts(texts: Sequence[str], shape: Shape | None, column: SampledColumn) -> list[Part]:
-    """The parts that could write the texts from the column."""
-    name, width = column.name, min(map(len, texts))
-    digits = 0 < width <= 38 and all(t.lstrip("-").isdigit() and t.isascii() for t in texts[:_PROBE])
-    several = len(set(texts)) > _FEW
-    hex_digits = several and all(len(t) == width and _HEX.fullmatch(t) for t in texts[:_PROBE])
-    in_hex: list[Part] = [Sortable(name), ReverseSortable(name)] if hex_digits and width in (8, 16) else []
-    sources: list[Source] = [name, Lower(name)] if column.edm is EdmType.STRING else [name]
-    made_by = [h for h in (HashPrefix, Md5Prefix) if hex_digits and width <= h.integers[1]]
-    hashes: list[Part] = [h(source, width) for source in sources for h in made_by]
-    if column.edm.integer:
-        padded: list[Part] = [Pad(name, width), ReversePad(name, width)] if digits else []
-        return [Field(name), *padded, *in_hex, *hashes, *([Reverse(name)] if digits and several else [])]
-    if column.edm is EdmType.DATETIME:
-        pattern = (shape or classify(texts)).pattern
-        clock = clock_of_texts(name, texts) if several else None
-        transforms: list[Part] = [Time(name, pattern)] if pattern else []
-        return [
-            *(Field(name), Ticks(name), ReverseTicks(name), *transforms, *in_hex[1:]),
-            *([clock] if clock else []),
-        ]
-    if column.edm is not EdmType.STRING:
-        return [Field(name), *(in_hex if column.edm is EdmType.DOUBLE else ()), *hashes]
-    changed: list[Part] = [Lower(name), Prefix(name, max(map(len, texts))), Reverse(name)] if several else []
-    return [Field(name), *([Pad(name, width)] if digits else ()), *hashes, *changed]
-
-
-def _writer(part: Part, column: SampledColumn) -> Callable[[Value, str], bool]:
-    """Whether a part writes a text from a value of the column."""
-    if isinstance(part, Field):
-        return lambda value, text: canonical_text(value, column.edm) == unescape(text)
-    if isinstance(part, Ticks | ReverseTicks):
-        # Columns hold microseconds, ticks are ten times finer.
-        back = isinstance(part, ReverseTicks)
-
-        def same(value: Value, text: str) -> bool:
-            if not (len(text) == 19 and text.isascii() and text.isdigit() and isinstance(value, int)):
-                return False
-            return (TICKS_MAX - int(text) if back else int(text)) // 10 == value // 10
-
-        return same
-    context = Context({column.name: column.edm})
-    return lambda value, text: part.encode({column.name: value}, context) == text
-
-
-def _held_by(
-    texts: Sequence[str | None], shape: Shape | None, columns: Sequence[SampledColumn]
-) -> tuple[Part, SampledColumn, int] | None:
-    """The part of a column that writes nearly all the texts, the column, and how many texts it does not write."""
-    rows = [i for i, t in enumerate(texts) if t is not None]
-    present = [t for t in texts if t is not None]
-    if not present:
-        return None
-    one = len(set(present)) == 1
-    if one and (len(present[0]) < 2 or (len(present[0]) < 4 and present[0].isdigit())):
-        return None  # a column of one short number equals a constant by chance
-    strays = allowed(len(rows))
-    for column in sorted(columns, key=lambda c: c.edm is EdmType.DATETIME):  # a year is rather a number of its own
-        for part in candidate_parts(present, shape, column):
-            writes = _writer(part, column)
-            wrong = 0
-            for row, text in zip(rows, present, strict=True):
-                value = column.values[row]
-                same = text == MISSING if value is None else writes(value, text)
-                # A copy in lower case is another property: no stray makes it the key's.
-                wrong += 0 if same else strays + 1 if value == unescape(text).lower() else 1
-                if wrong > strays:
-                    break
-            if wrong <= strays:
-                return part, column, wrong
-    return None
-
-
 def _take(place: _Place, columns: Sequence[SampledColumn], types: dict[str, EdmType], notes: list[str]) -> bool:
     """Name a place after a column that holds its values."""
-    holder = _held_by(place.texts, place.shape, columns)
+    holder = held_by(place.texts, place.shape, columns)
     if holder is None:
         return False
     place.part, column, wrong = holder
@@ -295,7 +203,7 @@ def _clocks(places: Sequence[_Place]) -> None:
             continue
         for time in times:
             pairs = [(v, t) for v, t in zip(time.values, place.texts, strict=True) if v is not None and t is not None]
-            if len({t for _, t in pairs}) > _FEW and all(part.encode({"t": v}, context) == t for v, t in pairs):
+            if len({t for _, t in pairs}) > FEW and all(part.encode({"t": v}, context) == t for v, t in pairs):
                 place.shape = Shape("time_of_day", EdmType.DATETIME, pattern=part.pattern_of_text)
                 place.values = [None] * len(place.texts)
                 break
@@ -303,7 +211,7 @@ def _clocks(places: Sequence[_Place]) -> None:
 
 def _same(one: _Place, other: _Place) -> bool:
     assert one.shape is not None and other.shape is not None
-    if one.shape.edm is not other.shape.edm or max(len(set(one.values)), len(set(other.values))) < _FEW:
+    if one.shape.edm is not other.shape.edm or max(len(set(one.values)), len(set(other.values))) < FEW:
         return False
     return one.values == other.values or _falls_into(one, other) or _falls_into(other, one)
 
@@ -357,7 +265,7 @@ def _derived(places: Sequence[_Place], types: dict[str, EdmType], columns: set[s
             if source is place or id(source) in made:
                 continue
             column = SampledColumn(other, types[other], source.values)
-            holder = _held_by(place.texts, place.shape, [column])
+            holder = held_by(place.texts, place.shape, [column])
             if holder is not None and not holder[2] and not isinstance(holder[0], Field | Pad | Lower):
                 place.part = holder[0]
                 made.add(id(place))
@@ -422,20 +330,29 @@ def _buckets_of(place: _Place, source: SampledColumn, width: int) -> int:
 _BUCKETS_USUAL: Final = 128
 _ROWS_OF_A_BUCKET: Final = 3
 """Numbers of which there are more, or each with fewer rows, count something: they are no buckets."""
+_BUCKET_WORDS: Final = ("b", "bucket", "buckets", "h", "hash", "part", "partition", "s", "shard", "slot")
 
 
-def _buckets(places: Sequence[_Place]) -> list[str]:
-    """A remark for a small number at either end of a PartitionKey."""
-    variable = [p for p in places if p.part is not None]
+def _buckets(places: Sequence[_Place], columns: Collection[str]) -> list[str]:
+    """A remark for a small number at either end of a PartitionKey: one that no column holds, of which all from 0 on are
+    there, and behind no word that makes it the number of something else, such as ``tank-012``."""
+    variable = [n for n, place in enumerate(places) if place.part is not None]
     notes = []
-    for place in dict.fromkeys(id(p) for p in (*variable[:1], *variable[-1:])):
-        one = next(p for p in variable if id(p) == place)
-        if not _is_small_number(one) or not isinstance(one.part, Pad):
+    for at in dict.fromkeys((*variable[:1], *variable[-1:])):
+        one = places[at]
+        if not _is_small_number(one) or not isinstance(one.part, Pad) or one.part.property in columns:
             continue
+        before = _parts(places[:at])[-1:]
+        words = re.findall(r"[^\W\d_]+", before[0].text) if before and isinstance(before[0], Literal) else []
         seen = [int(v) for v in one.values if v is not None]
         numbers = set(seen)
         many_rows_each = len(numbers) <= _BUCKETS_USUAL and len(seen) >= _ROWS_OF_A_BUCKET * len(numbers)
-        if many_rows_each and len(numbers) > 1 and max(numbers) < 4 * len(numbers):
+        if (
+            many_rows_each
+            and len(numbers) > 1
+            and numbers == set(range(len(numbers)))
+            and (not words or words[-1].lower() in _BUCKET_WORDS)
+        ):
             notes.append(
                 f"{one.part.property} looks like a bucket of {len(numbers)} values, and no known property hashes to it"
             )

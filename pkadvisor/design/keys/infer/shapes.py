@@ -29,6 +29,7 @@ TOLERANCE: Final = 0.01
 """Share of the rows that may break a pattern without ending it; they are told apart afterwards."""
 SPAN_YEARS: Final = (1990, 2100)
 """Times outside are taken for other numbers."""
+_TICKS_WIDTHS: Final = (transforms.SHORT_TICKS_DIGITS, transforms.TICKS_DIGITS)
 _UNIX_YEAR_ONE: Final = datetime(1, 1, 1)
 
 
@@ -114,7 +115,7 @@ class Shape:
             case "time":
                 return transforms.Time(name, self.pattern)
             case "ticks":
-                return transforms.Ticks(name)
+                return transforms.Ticks(name, self.width)
             case "reverse_ticks":
                 return transforms.ReverseTicks(name)
             case "sortable":
@@ -194,8 +195,8 @@ def classify(texts: Iterable[str]) -> Shape:
     widths = Counter(map(len, values_seen))
     width, frequent = widths.most_common(1)[0]
     if len(values_seen) - frequent <= strays:
-        if width == transforms.TICKS_DIGITS and nearly(lambda t: _digits(t) and _EARLIEST <= int(t) < _LATEST):
-            return Shape("ticks", EdmType.DATETIME)
+        if width in _TICKS_WIDTHS and nearly(lambda t: _digits(t) and _EARLIEST <= int(t) < _LATEST):
+            return Shape("ticks", EdmType.DATETIME, width)
         if width == transforms.TICKS_DIGITS and nearly(
             lambda t: _digits(t) and _EARLIEST <= TICKS_MAX - int(t) < _LATEST
         ):
@@ -285,8 +286,7 @@ def _number(texts: Collection[str]) -> Shape | None:
         return None
     if all(map(_NUMBER.fullmatch, texts)):
         if all(len(t) < 21 and INT64_MIN <= int(t) <= INT64_MAX for t in texts):
-            ticks = all(len(t) == 18 and _EARLIEST <= int(t) < _LATEST for t in texts)
-            return Shape(edm=EdmType.INT64, hint="ticks without their leading zero" if ticks else "")
+            return Shape(edm=EdmType.INT64)
         return TEXT
     widths = {len(t.lstrip("-")) for t in texts}
     if len(widths) > 1:

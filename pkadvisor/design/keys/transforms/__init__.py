@@ -13,6 +13,7 @@ Every transform encodes one value to text and offers the same encoding as a pola
 | ``{time_of_day(p,'HHmm')}`` | UTC time of day | no | within a day |
 | ``{time_of_day(p,3)}`` | UTC time of day, ``HHmmss`` and so many digits of the second | no | within a day |
 | ``{ticks(p)}`` | 19 digits of 100 ns since year 1 | yes | yes |
+| ``{ticks(p,18)}`` | the same without leading zero, as .NET writes it | yes | up to the year 3168 |
 | ``{reverse_ticks(p)}`` | 19 digits counting down from year 9999 | yes | descending |
 | ``{hash(s,n)}`` | bucket 0…n-1, zero-padded | no | no |
 | ``{hash_prefix(s,n)}`` | n hex digits of the hash | no | no |
@@ -51,7 +52,15 @@ from pkadvisor.design.keys.transforms.lists import Each
 from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sequence, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
 from pkadvisor.design.keys.transforms.texts import Concat, Field, Literal, Lower, Prefix, Reverse, Source, TextOf
-from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time, TimeOfDay, clock_tokens
+from pkadvisor.design.keys.transforms.times import (
+    SHORT_TICKS_DIGITS,
+    TICKS_DIGITS,
+    ReverseTicks,
+    Ticks,
+    Time,
+    TimeOfDay,
+    clock_tokens,
+)
 from pkadvisor.table.edm import EdmType
 
 Part = Transform
@@ -104,6 +113,7 @@ __all__ = [
     "INTEGERS",
     "MISSING",
     "RANGE_END",
+    "SHORT_TICKS_DIGITS",
     "SOURCES",
     "TICKS_DIGITS",
     "TIME_UNITS",

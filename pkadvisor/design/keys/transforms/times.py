@@ -33,7 +33,9 @@ from pkadvisor.table.edm import TICKS_MAX, TICKS_PER_SECOND, TICKS_UNIX_EPOCH, E
 from pkadvisor.values import dataclass
 
 TICKS_DIGITS = 19
-_TICKS_ONLY = f"^[0-3][0-9]{{{TICKS_DIGITS - 1}}}$"
+SHORT_TICKS_DIGITS = 18
+"""The digits of the ticks of the years 318 to 3168 where nobody pads them."""
+_TICKS_ONLY = f"^(?:[0-3][0-9]{{{TICKS_DIGITS - 1}}}|[0-9]{{{SHORT_TICKS_DIGITS}}})$"
 """Ticks up to the year 9999, and beyond by less than their 64 bits hold."""
 TIMES = (EdmType.DATETIME,)
 
@@ -159,20 +161,21 @@ class Time(_OfTime, PeriodPart):
 
 
 class _InTicks(_OfTime):
-    """19 digits of ticks, or of those that are left until the last moment."""
+    """The digits of ticks, or of those that are left until the last moment."""
 
     __slots__ = ()
     property: str
+    digits: int
     _left: ClassVar[bool] = False
 
     def text_of(self, value: Value, context: Context) -> str:
         assert isinstance(value, int)
-        return f"{TICKS_MAX - value if self._left else value:0{TICKS_DIGITS}d}"
+        return f"{TICKS_MAX - value if self._left else value:0{self.digits}d}"
 
     def plain_expression(self, context: Context) -> pl.Expr:
         ticks = ticks_column(self.property)
         ticks = TICKS_MAX - ticks if self._left else ticks
-        return ticks.cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
+        return ticks.cast(pl.String).str.pad_start(self.digits, "0")
 
     def value_of(self, plain: str, context: Context) -> object:
         return moment_of(TICKS_MAX - read_whole(plain) if self._left else read_whole(plain))
@@ -188,30 +191,38 @@ class _InTicks(_OfTime):
         return -1 if self._left else 1
 
     def plain_texts(self, context: Context) -> Language:
-        return digits(TICKS_DIGITS, TICKS_DIGITS)
+        return digits(self.digits, TICKS_DIGITS)
 
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        number = completed(text, TICKS_DIGITS, "0123456789", upper=upper)
+        number = completed(text, self.digits, "0123456789", upper=upper)
         if number is None or self._left:
             return None if number is None else self.decode(number, context)
         return moment_of(int(number) + (9 if upper else 0))  # a moment has microseconds, of ten ticks each
 
     def shape(self, context: Context) -> str:
-        return f"[0-9]{{{TICKS_DIGITS}}}"
+        return f"[0-9]{{{self.digits}}}"
+
+    def fixed_width(self, context: Context) -> bool:
+        return self.digits == TICKS_DIGITS
 
     def __str__(self) -> str:
-        return f"{{{self.function}({shown_name(self.property)})}}"
+        shown = "" if self.digits == TICKS_DIGITS else f",{self.digits}"
+        return f"{{{self.function}({shown_name(self.property)}{shown})}}"
 
 
 @dataclass(frozen=True, slots=True)
 class Ticks(_InTicks):
-    """A DateTime as 19 digits of 100-ns ticks since 0001-01-01 UTC.
+    """A DateTime as 19 digits of 100-ns ticks since 0001-01-01 UTC, or as 18, which is what .NET writes without a
+    format.
 
-    Laws: injective; ascending; decodes.
+    Laws: injective; ascending, with 18 digits up to the year 3168; decodes.
     """
 
     property: str
+    digits: int = TICKS_DIGITS
     function: ClassVar[str] = "ticks"
+    takes: ClassVar[tuple[str, ...]] = ("property", "[integer]")
+    integers: ClassVar[tuple[int, int]] = (SHORT_TICKS_DIGITS, TICKS_DIGITS)
     makes_source: ClassVar[bool] = True
 
 
@@ -223,6 +234,7 @@ class ReverseTicks(_InTicks):
     """
 
     property: str
+    digits: ClassVar[int] = TICKS_DIGITS  # type: ignore[misc]
     function: ClassVar[str] = "reverse_ticks"
     _left: ClassVar[bool] = True
 
