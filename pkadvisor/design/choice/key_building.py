@@ -211,10 +211,11 @@ def range_parts(demand: Demand, population: Population, used: set[str]) -> list[
     order = [(o.property, o.descending) for o in demand.query.order_by if o.property not in demand.conditions.equal]
     if not order:
         # One range can be served, a time before anything else; a constant bound (`x gt 300`) is a measurement, not
-        # a key; nor is one of a property that the equalities fix by a rule of the table.
+        # a key, but for a beginning of texts; nor is one of a property that the equalities fix by a rule of the table.
         wanted = demand.conditions
         ruled = {*(d.target for d in wanted.derived), *(d.source for d in wanted.inverse)}
-        moving = [n for n, r in wanted.ranges.items() if n not in ruled and (_moves(r.low) or _moves(r.high))]
+        texts = {n for n in wanted.ranges if population.types.get(n) is EdmType.STRING}
+        moving = [n for n, r in wanted.ranges.items() if n not in ruled and (n in texts or _moves(r.low, r.high))]
         moving.sort(key=lambda n: population.types.get(n) is not EdmType.DATETIME)
         order = [(name, False) for name in moving[:1]]
     return [
@@ -224,8 +225,8 @@ def range_parts(demand: Demand, population: Population, used: set[str]) -> list[
     ]
 
 
-def _moves(operand: object) -> bool:
-    return isinstance(operand, Parameter)
+def _moves(*bounds: object) -> bool:
+    return any(isinstance(bound, Parameter) for bound in bounds)
 
 
 def unfit(ground: KeyGround) -> frozenset[str]:

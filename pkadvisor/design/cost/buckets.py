@@ -279,7 +279,8 @@ def _partition_demand(
 ) -> BucketDemand:
     """What the partition that takes most has to bear: the same loads as the cost model finds, class by class."""
     population, horizon = bench.population, bench.horizon_factor
-    key, row = list(scheme.each_key())[via]
+    key, _ = list(scheme.each_key())[via]
+    beside = {n: of for n, of in enumerate(scheme.each_key()) if of[0].partition == key.partition}
     atoms = atoms_of(without_hash(key.partition, name))
     ids, size = population.groups(atoms)
     rest = population.without_arrival(atoms)
@@ -292,7 +293,7 @@ def _partition_demand(
             continue
         weights = demand.weights * cost.peak_per_s
         if _inserts(demand):
-            there = has_row(key, row, population)[demand.instances]
+            there = sum(has_row(*of, population)[demand.instances].astype(np.float64) for of in beside.values())
             own = demand.instances
             newest = moved_on(without_hash(key.partition, name), demand, population)
             if newest is None and rest != atoms:
@@ -300,15 +301,11 @@ def _partition_demand(
             places = own if newest is None else newest[own]
             writes.append((own, places, weights * query.entities_per_request * there))
             continue
-        if query.operation is not Operation.QUERY and writes_row(demand, row):
-            writes.append(
-                (
-                    demand.instances,
-                    demand.instances,
-                    weights * query.entities_per_request * np.maximum(demand.returned, 1.0),
-                )
-            )
-        if cost.plan is not None and cost.plan.via == via and cost.entities_read:
+        rows_written = sum(writes_row(demand, row) for _, row in beside.values())
+        if query.operation is not Operation.QUERY and rows_written:
+            entities = rows_written * query.entities_per_request * np.maximum(demand.returned, 1.0)
+            writes.append((demand.instances, demand.instances, weights * entities))
+        if cost.plan is not None and cost.plan.via in beside and cost.entities_read:
             reads.append(_lookup(demand, cost, scheme, bench))
             per_group += np.bincount(ids[reads[-1].places], weights=reads[-1].load, minlength=size)
     for _, places, load in writes:

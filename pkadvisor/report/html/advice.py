@@ -270,7 +270,7 @@ def verdict(document: AnalysisDocument, table: AnalysisTable, places: Places) ->
         "keys": keys_of(best) if best and summary.keys is not None else None,
         "keys_are": KEYS_ARE.get(summary.verdict, "Recommended keys"),
         "was": keys_of(current) if current and summary.keys is not None and summary.verdict != "keep" else None,
-        "key_names": summary.key_names,
+        "key_names": next(iter(summary.key_names), ""),
         "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
         "designs": summary.designs,
         "rows": ROWS,

@@ -25,9 +25,9 @@ KEY_SHOWN = 40
 """Characters of a key value or a name that a sentence shows."""
 
 
-def brief(text: str) -> str:
+def brief(text: str, most: int = KEY_SHOWN) -> str:
     """A key value or a name, cut where it is too long for a sentence."""
-    return text if len(text) <= KEY_SHOWN else f"{text[: KEY_SHOWN - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)

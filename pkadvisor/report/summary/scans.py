@@ -23,7 +23,7 @@ def still_scans(table: AnalysisTable, best: AnalysisFullScheme) -> str:
     worst = max(scans, key=lambda c: c.rate_per_s * c.entities_read, default=None)
     if worst is None:
         return ""
-    text = f"'{brief(worst.name)}' still scans: it {query_reads(worst)}"
+    text = f"'{brief(worst.name)}' still {query_reads(worst)}"
     if table.ranking_says != "keep":
         return f"{text}."
     for scheme in table.alternatives:

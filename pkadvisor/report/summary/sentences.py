@@ -8,18 +8,16 @@ import re
 from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisGround, AnalysisLog
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisIndexRow, AnalysisScheme, AnalysisViolation
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
-from pkadvisor.documents.part import MOVES, OTHER_CASE, RATES_APART, REFUSED_BURST, TOO_MANY
+from pkadvisor.documents.part import MOVES, OTHER_CASE, RATES_APART, TOO_MANY
 from pkadvisor.numbers import milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.counters import counter_to_divide
 from pkadvisor.report.summary.figures import (
-    CAUSES,
     SAME_LENGTH,
     brief,
     first_break,
     left_out,
     lost,
     queries_of,
-    term,
     worst_query,
 )
 from pkadvisor.report.summary.scans import query_reads, reads_only_what_it_returns, still_scans
@@ -29,11 +27,6 @@ BUSIEST = "is the log of the busiest time?"
 ONLY_READ = "is this table only read? The log has no writes of it."
 QUERY = "query"
 NOT_PRICED = "' is left out of the cost: "
-REFUSED = 0.001
-"""From this share of the attempts of a log on its 503 answers are worth a sentence."""
-MUCH_REFUSED = 0.1
-"""From this share on what the log counts is told in place of what the model says of the peak; a smaller one may be that
-of a few minutes of many."""
 WASTE = 2.0
 """From so many rows read for each that is returned on a query is worth a sentence."""
 SHARED_KEYS = "whether two entities"
@@ -46,8 +39,6 @@ ABSENT_SHARE = 0.5
 """Share of a query's keys that the data lacks from which rows are taken to be missing: others ask for what is gone."""
 UPDATES_CHANGE = "whether updates ("
 """How an unknown begins that asks whether updates change what the recommended keys hold."""
-NOBODY = "nothing at the peak"
-NO_503 = "the log has no 503"
 
 
 def why(table: AnalysisTable) -> str:
@@ -71,9 +62,9 @@ def _reason(table: AnalysisTable, best: AnalysisFullScheme) -> str:
     says = ranking_of(table)
     if says == "unsatisfied":
         worst = worst_violation(best)
-        return sentence_of(_head(worst.message)) if worst else ""
+        return sentence_of(head_of(worst.message)) if worst else ""
     if says == "keep":
-        return "No limit is broken, and no other key is enough better to rewrite every entity."
+        return "No limit is broken."
     if says in ("change", ADD_INDEX_ROW) and table.current is not None:
         return _why_change(table, table.current, best, says == ADD_INDEX_ROW)
     return _why_this(table, best)
@@ -91,87 +82,6 @@ def confidence(table: AnalysisTable, log: AnalysisLog | None) -> str:
         return f"unknown ({entry.note.rpartition(', but ')[2].partition(', ')[0]})."
     how_sure = sureness(entry)
     return f"{how_sure}." if how_sure.startswith("low") else f"{how_sure}, if {condition(log)}."
-
-
-def throttled(table: AnalysisTable, refused_in_log: float | None = None, *, in_short: bool = False) -> str:
-    """Which partitions are throttled at the peak, how many attempts on the hottest, or what else passes its target, and
-    whether the recommended keys end that; empty where no keys are advised.
-
-    ``refused_in_log``: the share of the attempts of the log that got 503, None without a log; if it is large, it is
-    told of the current keys in place of that of the model, else beside it. ``in_short``: on one line.
-    """
-    best, current = table.recommended, table.current
-    if best is None or ranking_of(table) is None:
-        return ""
-    logged = refused_in_log if current is not None else None
-    now = _throttled(table, current or best, "current" if current else "recommended", logged, in_short)
-    if current is None or table.ranking_says == "keep":
-        return f"{now}." if now else _refused(refused_in_log) or f"{NOBODY}."
-    after = _throttled(table, best, "recommended", in_short=in_short)
-    if now and after:
-        return f"{now}; under the recommended keys {after}."
-    if now:
-        return f"{now}; after: none."
-    if after:
-        return f"under the recommended keys {after}; today none."
-    return _refused(refused_in_log) or f"{NOBODY}, under either key."
-
-
-def _refused(share: float | None) -> str:
-    """That a log holds 503 where no partition explains them; empty where it holds next to none."""
-    if share is None or share < REFUSED:
-        return ""
-    return f"{percent(share)} of the attempts in the log got 503, but no partition is over its target at these rates."
-
-
-def _throttled(
-    table: AnalysisTable, scheme: AnalysisScheme, design: str, logged: float | None = None, in_short: bool = False
-) -> str:
-    """The hottest partition of a scheme with the share of the attempts on it that is refused, and how many more are
-    over their target; of bursts the share of all attempts that the log shows."""
-    hot, share = scheme.hot_partition, term(scheme, "throttled at peak")
-    if hot is not None and any(r.code == REFUSED_BURST for r in scheme.remarks):
-        bursts = f"bursts on '{brief(hot.partition_key)}'"
-        return f"{percent(logged)} of the attempts in the log, in {bursts}" if logged else bursts
-    if hot is None or not share:
-        return _over_together(scheme) or _throttled_burst(scheme)
-    target = next((v.limit for v in scheme.violations if v.code == "hot-partition"), None)
-    skew = next((d for d in (table.skew.designs if table.skew else ()) if d.design == design), None)
-    over = [p for p in skew.top if p.entities_per_s_peak > target] if skew and target else []
-    and_more = "+" if skew and len(over) == len(skew.top) < skew.partitions else ""
-    more = f"{' and' if not in_short else ','} {len(over) - 1}{and_more} more" if over[1:] else ""
-    return f"'{brief(hot.partition_key)}' ({_refused_share(share, logged, in_short)}){more}"
-
-
-def _refused_share(share: float, logged: float | None, in_short: bool) -> str:
-    """The share of attempts that is refused, with what it is a share of: that of the model is one of the peak and of
-    one partition, that of a log one of all its minutes and partitions."""
-    if logged == 0:
-        return (
-            f"{percent(share)}, model; log: none" if in_short else f"{percent(share)} of its attempts, model; {NO_503}"
-        )
-    if logged is None:
-        return f"{percent(share)}, model" if in_short else f"{percent(share)} of its attempts, model"
-    if logged >= MUCH_REFUSED:
-        return f"{percent(logged)}, log" if in_short else f"{percent(logged)} of all attempts in the log"
-    if logged >= REFUSED:
-        if in_short:
-            return f"peak, model: {percent(share)}; whole log: {percent(logged)}"
-        return f"{percent(share)} of its attempts at the peak, model; {percent(logged)} of all attempts in the log"
-    few = f"{percent(logged)} of all attempts in the log"
-    return f"{percent(share)}, model" if in_short else f"{percent(share)} of its attempts, model; {few}"
-
-
-def _over_together(scheme: AnalysisScheme) -> str:
-    """What passes a target today though no partition does: what a server or the account takes of several of them."""
-    over = {CAUSES[b.cause]: b.measured / b.limit for b in scheme.breaks if b.cause in CAUSES}
-    worst = max(over, key=lambda cause: over[cause], default="")
-    return f"{worst}, at {ratio(over[worst])} the target" if worst and over[worst] > 1 else ""
-
-
-def _throttled_burst(scheme: AnalysisScheme) -> str:
-    """The partition that takes more in one second than its target and what it may have saved up."""
-    return next((_head(r.message) for r in scheme.remarks if r.code == "throttled-burst"), "")
 
 
 def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
@@ -224,17 +134,18 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
 def refused_entities(best: AnalysisFullScheme) -> str:
     """Entities that the service refuses, or keys of a length that it may refuse."""
     messages = {r.code: r.message for r in best.remarks}
-    return sentence_of(_head(messages.get("refused") or messages.get("key-long", "")))
+    return sentence_of(head_of(messages.get("refused") or messages.get("key-long", "")))
 
 
 _GROWN = re.compile(r", [0-9,.]+ after (?P<growth>[^,]+), (?P<share>[^ ]+) the target")
 
 
 def _grown(best: AnalysisFullScheme) -> str:
-    text = _head(next((v.message for v in best.violations if v.assumed_growth), ""))
+    text = head_of(next((v.message for v in best.violations if v.assumed_growth), ""))
     grown = _GROWN.search(text)
     if grown is not None:  # in one line: by how much the target is passed, and when
-        text = f"{text[: grown.start()].rpartition(': ')[0]}: {grown['share']} the target after {grown['growth']}"
+        what = text[: grown.start()].rpartition(": ")[0].partition(" takes ")[0]
+        text = f"{what}: {grown['share']} the target after {grown['growth']}"
     return sentence_of(text)
 
 
@@ -352,7 +263,7 @@ def _why_change(table: AnalysisTable, current: AnalysisFullScheme, best: Analysi
         one = f"Partition '{brief(hot.partition_key)}' takes {times} its target; Azure cannot split one partition."
         return waste or one
     if broken:
-        return f"Current keys: {_head(broken[0].message)}."
+        return f"Current keys: {head_of(broken[0].message)}."
     first = first_break(current)
     if current.violations and first is not None:
         outlook, growth = table.forecast, "less than the growth to plan for"
@@ -437,7 +348,7 @@ def _identity(row: AnalysisIndexRow) -> tuple[str, str]:
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
-def _head(message: str) -> str:
+def head_of(message: str) -> str:
     """A message up to its first semicolon."""
     return message.partition("; ")[0].rstrip(".")
 

@@ -8,16 +8,17 @@ import shlex
 from pkadvisor.documents.analysis import AnalysisArranged, AnalysisDocument
 from pkadvisor.documents.analysis_inputs import AnalysisLog
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisScheme
-from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisTable
+from pkadvisor.documents.analysis_table import AnalysisTable
 from pkadvisor.documents.score import ScoreScheme, ScoreTable
 from pkadvisor.errors import InputError
-from pkadvisor.numbers import amount, percent, plural, rate
+from pkadvisor.numbers import amount, percent, plural
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.summary import sentences
-from pkadvisor.report.summary.counters import rate_beyond_every_key
+from pkadvisor.report.summary.changes import changes_if, heads
 from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures_of, queries_of, term, worst_query
 from pkadvisor.report.summary.scans import query_reads
 from pkadvisor.report.summary.sentences import refused_entities, sentence_of, worst_violation
+from pkadvisor.report.summary.throttling import NOBODY, throttled
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, HEADLINES, give, table_title, verdict_of
 from pkadvisor.values import dataclass
 
@@ -30,8 +31,9 @@ _INVENTED = re.compile(r"(?<![\w'])[pr][0-9]+(?![\w'])")
 """A name as ``init`` and the inference of keys invent it: p1 of a PartitionKey, r1 of a RowKey."""
 
 
-def key_names(current: AnalysisFullScheme | None) -> str:
-    """By an example, what the invented names in the current keys stand for; empty where there are none."""
+def key_names(current: AnalysisFullScheme | None, most: int | None = None) -> str:
+    """By an example, what the invented names in the current keys stand for; empty where there are none. ``most``:
+    characters of what one of them stands for."""
     if current is None or not current.examples:
         return ""
     fields = "".join(_FIELD.findall(current.partition_key) + _FIELD.findall(current.row_key))
@@ -40,98 +42,29 @@ def key_names(current: AnalysisFullScheme | None) -> str:
         return ""
     example = current.examples[0]
     keys = " | ".join(
-        _marked(template, key)
+        _marked(template, key, most)
         for template, key in ((current.partition_key, example.partition_key), (current.row_key, example.row_key))
     )
-    are = "are parts of today's keys:" if names[1:] else "is a part of today's keys:"
-    return f"{', '.join(names)} {are} {keys}"
+    are = "in" if most else "are parts of" if names[1:] else "is a part of"
+    return f"{', '.join(names)} {are} today's keys: {keys}"
 
 
-def _marked(template: str, key: str) -> str:
+def _marked(template: str, key: str, most: int | None) -> str:
     """A key with each piece that an invented name stands for in brackets: ``t[p1=05]`` of ``t{pad(p1,2)}``; as it is
     where the template does not tell its pieces apart."""
     pieces = [piece for piece in _PIECES.split(template) if piece]
     names = [_INVENTED.findall(piece) if _FIELD.fullmatch(piece) else [] for piece in pieces]
-    fewest, most = (
+    fewest, longest = (
         re.fullmatch("".join(f"({re.escape(p)})" if p[0] != "{" else f"({each})" for p in pieces), key, re.DOTALL)
         for each in (".*?", ".*")
     )
-    if fewest is None or most is None or fewest.groups() != most.groups():
-        return quoted(key)
+    if fewest is None or longest is None or fewest.groups() != longest.groups():
+        return quoted(brief(key, 2 * most) if most else key)
     texts = (
         f"[{name[0]}={quoted(text)}]" if name else quoted(text)
-        for name, text in zip(names, fewest.groups(), strict=True)
+        for name, text in zip(names, (brief(t, most) if most else t for t in fewest.groups()), strict=True)
     )
     return "".join(texts)
-
-
-ONE_LINE = 66
-"""Characters of a sentence on one line of 80 columns, beside its label: what follows from a rate is never cut off."""
-NO_RATE = "you add queries. No rate of one query, 0.001x to 1,000x, would."
-NOT_WORTH_REWRITING = ("storage", "simplicity")
-"""Goals that are no reason to rewrite every row: keys that are ahead by these alone differ in some bytes."""
-
-
-def changes_if(table: AnalysisTable, *, in_short: bool = False) -> str:
-    """What would change the advice, by the rates that were tried; empty where none were.
-
-    ``in_short``: on one line, without today's rate where there is no room for it.
-    """
-    flip = table.flip
-    if flip is None or table.why_not or table.ranking_says == "unsatisfied":
-        return ""
-    if table.ranking_says == "keep" and flip.goal in NOT_WORTH_REWRITING:
-        return NO_RATE
-    if flip.query is not None and flip.rate_per_s is not None:
-        before = next((q.rate_per_s for q in table.workload if q.name == flip.query), None)
-        name = f"'{brief(flip.query)}'"
-        if before is None:
-            return f"{name} comes at {rate(flip.rate_per_s)}: then {_instead(flip, table)[0]}."
-        beyond = rate_beyond_every_key(flip, table, before)
-        if beyond is not None:
-            end = f"to {rate(beyond, like=before)}: then no key holds."
-            text = f"{name} rises from {rate(before)} {end}"
-            return f"{name} rises {end}" if in_short and len(text) > ONE_LINE else text
-        turns = "rises" if flip.rate_per_s > before else "falls"
-        after = rate(flip.rate_per_s, like=before)
-        ways = _instead(flip, table)
-        whole = [f"{name} {turns} from {rate(before)} to {after}: then {then}." for then in ways]
-        if not in_short:
-            return whole[0]
-        from_to = f"from {rate(before)} to {after}"
-        said = [*whole[:1], *(f"{name} {turns} {span}: {then}." for span in (from_to, f"to {after}") for then in ways)]
-        return next((text for text in said if len(text) <= ONE_LINE), said[-1])
-    if flip.turn == "dominated":
-        return "you add queries. No rate of today's queries would change it."
-    if flip.turn == "ahead":
-        keys = "the next best keys" if flip.rank == 2 else f"the keys of rank {flip.rank}"
-        return f"the tolerances of the ranking change. Compared alone, {keys} rank first."
-    return NO_RATE
-
-
-def _instead(flip: AnalysisFlip, table: AnalysisTable) -> list[str]:
-    """What is better after a flip, the longest text first: index rows where only they differ, else the scheme of the
-    ranking that was compared. A search at that rate may find a better one still."""
-    keys, best = flip.keys, table.recommended
-    if (
-        keys is not None
-        and best is not None
-        and (keys.partition_key, keys.row_key) == (best.partition_key, best.row_key)
-    ):
-        rows, more = len(keys.index_rows), len(keys.index_rows) - len(best.index_rows)
-        if more > 0:
-            return [f"{plural(more, 'more index row')} would help"]
-        if more:
-            return [f"{plural(rows, 'index row')} will do" if rows else "no index row is needed"]
-        return ["other index rows are better"]
-    if flip.rank is None:
-        return ["other keys are better"]
-    number = f"scheme:{table.kind}:{flip.rank}" if table.kind else f"scheme:{flip.rank}"
-    ways = [f"{number} is better (see explain)", f"{number} is better"]
-    if keys is None:
-        return ways
-    rows_too = f" + {plural(len(keys.index_rows), 'index row')}" if keys.index_rows else ""
-    return [f"{keys.partition_key} | {keys.row_key}{rows_too} is better (explain {number})", *ways]
 
 
 TABLES_SHOWN = 3
@@ -139,6 +72,8 @@ TABLES_SHOWN = 3
 URGENCY = ("unsatisfied", "change", "add_index_row", "not_enough", "choose", "keep", "heat_only")
 """Verdicts, what must be done first."""
 HOT_KEYS = 3
+VALUES_SHOWN = (40, 12, 6)
+"""Characters of a piece of a key in the shorter forms of what names in keys mean."""
 TARGET = "partition_entities_per_s"
 
 
@@ -170,6 +105,22 @@ class HotKey:
     partition_key: str
 
 
+UNIQUE, NOBODY_THROTTLED = "unique", "nobody throttled"
+SECOND_CAUTION = "second caution"
+"""Names of sentences that are not their labels: what to ask before anything is changed, that nobody is throttled, and
+the lighter one of what weakens the advice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What is said below the figures: its ``name`` among others, its label, and its whole text followed by shorter
+    ones, each of which is a sentence."""
+
+    name: str
+    label: str
+    forms: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class TableSummary:
     """What is said first of one table.
@@ -189,18 +140,17 @@ class TableSummary:
     read: tuple[int, int] | None
     keys: Keys | None
     keys_now: Keys | None
-    key_names: str
+    key_names: tuple[str, ...]
     current: Figures | None
     recommended: Figures | None
     hot_keys: tuple[HotKey, ...]
     why: str
     ask_first: str
     throttled: str
-    throttled_short: str
     confidence: str
     changes_if: str
-    changes_if_short: str
     cautions: tuple[tuple[str, str], ...]
+    shorter: dict[str, tuple[str, ...]]
     give: str
     next_command: str
 
@@ -214,29 +164,25 @@ class TableSummary:
         return HEADLINES[self.verdict][1]
 
     @property
-    def prose(self) -> tuple[tuple[str, str], ...]:
-        """What is said below the figures, each sentence with its label; what may be left out first stands last."""
-        cautions = [(label, text) for label, text in self.cautions if label != "Check" or not self.ask_first]
+    def prose(self) -> tuple[Sentence, ...]:
+        """What is said below the figures, in the order in which it is read."""
+        kept = [(label, text) for label, text in self.cautions if label != "Check" or not self.ask_first]
         first = 0 if self.ask_first else 1
+        cautions = [(SECOND_CAUTION if n >= first else label, label, text) for n, (label, text) in enumerate(kept)]
+        nobody = self.throttled.startswith(NOBODY)
         every = (
-            ("Why", self.why),
-            ("Check", self.ask_first),
-            ("Throttled", self.throttled),
-            ("Confidence", self.confidence),
+            ("Why", "Why", self.why),
+            (UNIQUE, "Check", self.ask_first),
+            (NOBODY_THROTTLED if nobody else "Throttled", "Throttled", self.throttled),
+            ("Confidence", "Confidence", self.confidence),
             *cautions[:first],
-            ("Changes if", self.changes_if),
+            ("Changes if", "Changes if", self.changes_if),
             *cautions[first:],
         )
-        return tuple((label, text) for label, text in every if text)
-
-    @property
-    def prose_in_short(self) -> tuple[tuple[str, str], ...]:
-        """The sentences with long keys by their rank, without that on who is throttled where nobody is: the figures
-        show it."""
-        short = {"Changes if": self.changes_if_short, "Throttled": self.throttled_short}
-        sentences_shown = [(label, short.get(label, text)) for label, text in self.prose]
         return tuple(
-            pair for pair in sentences_shown if pair[0] != "Throttled" or not pair[1].startswith(sentences.NOBODY)
+            Sentence(name, label, tuple(dict.fromkeys((text, *self.shorter.get(label, heads(text))))))
+            for name, label, text in every
+            if text
         )
 
     @property
@@ -297,6 +243,8 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
     advised = None if verdict == "not_enough" else best  # keys of a guess are not there to be copied
     before, after = (advised, None) if verdict == "keep" else (current, advised)
     refused = _refused_in_log(result.log)
+    only = f" --table {shlex.quote(table.table)}" if several and "--table" not in inputs else ""
+    changes = changes_if(table, inputs + only)
     return TableSummary(
         table=table.table,
         title=table_title(table),
@@ -304,26 +252,28 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
         read=(data.entities_read, data.entities_total) if data and data.entities_read < data.entities_total else None,
         keys=keys_of(advised) if advised else None,
         keys_now=keys_of(current) if advised and current and verdict not in ("keep", ADD_INDEX_ROW) else None,
-        key_names=key_names(current or best) if advised else "",
+        key_names=_key_names(current or best) if advised else (),
         current=figures_of(before, target) if advised and before else None,
         recommended=figures_of(after, target) if after else None,
         hot_keys=_hot_keys(table) if advised is None else (),
         why=sentences.why(table),
-        throttled=sentences.throttled(table, refused) if advised else _refusals(result.log),
-        throttled_short=_throttled_short(table, refused) if advised else _refusals(result.log),
+        throttled=throttled(table, refused) if advised else _refusals(result.log),
         confidence=sentences.confidence(table, result.log),
-        changes_if=changes_if(table),
-        changes_if_short=changes_if(table, in_short=True),
+        changes_if=next(iter(changes), ""),
         ask_first=sentences.unique_in_sample(table),
         cautions=tuple(sentences.cautions(table, logged=logged)),
+        shorter={
+            "Changes if": changes[1:],
+            "Throttled": (throttled(table, refused, in_short=True),) if advised else (),
+        },
         give=give(table),
-        next_command=_next_command(table, verdict, inputs, several),
+        next_command=_next_command(table, verdict, inputs + only),
     )
 
 
-def _throttled_short(table: AnalysisTable, refused: float | None) -> str:
-    said = sentences.throttled(table, refused)
-    return said if len(said) <= ONE_LINE else sentences.throttled(table, refused, in_short=True)
+def _key_names(current: AnalysisFullScheme | None) -> tuple[str, ...]:
+    """What the names in the keys mean, in full and with long values cut."""
+    return tuple(dict.fromkeys(text for most in (None, *VALUES_SHOWN) if (text := key_names(current, most))))
 
 
 def _refused_in_log(log: AnalysisLog | None) -> float | None:
@@ -339,12 +289,11 @@ def _refusals(log: AnalysisLog | None) -> str:
     return f"{log.throttled:,} of {log.requests_attempted:,} attempts in the log got 503 ({share})."
 
 
-def _next_command(table: AnalysisTable, verdict: str, inputs: str, several: bool) -> str:
+def _next_command(table: AnalysisTable, verdict: str, inputs: str) -> str:
     """What to run next: the proof of a design under load, or the details of why there is none."""
-    only = f" --table {shlex.quote(table.table)}" if several and "--table" not in inputs else ""
     proves = verdict in ("change", "add_index_row", "choose", "keep") and table.data is not None
     command = "stress" if proves and "--profile" not in inputs else "analyze"
-    return f"advisor {command} {inputs}{only}{'' if command == 'stress' else ' --details'}".replace("  ", " ")
+    return f"advisor {command} {inputs}{'' if command == 'stress' else ' --details'}".replace("  ", " ")
 
 
 def keys_of(scheme: AnalysisScheme) -> Keys:

@@ -94,7 +94,8 @@ def sureness(confidence: AnalysisConfidence) -> str:
     if share is None:
         return f"unknown: {confidence.note}"
     if confidence.basis == "counted":
-        return "high (every row was counted)" if confidence.sure else str(confidence.note)
+        counted = str(confidence.note).replace(" (", ", ").removesuffix(")")
+        return "high (every row was counted)" if confidence.sure else f"medium ({counted})"
     assumed = str(confidence.note).removeprefix(OF_FILE).removeprefix("; ")
     often = "all random redraws" if share == 1 else f"{percent(share)} of random redraws"
     if confidence.sure:

@@ -107,6 +107,18 @@ def test_beginnings_that_columns_of_the_data_name_close_a_key(hashed: bool) -> N
     assert any(key.startswith("{prefix(hash,3)} | {hash}") for key in keys) is not hashed
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "kept"), [("city ge 'b'", "city lt 'c'", True), ("n gt 300", "n lt 500", False)]
+)
+def test_a_beginning_of_texts_is_a_key_and_a_limit_of_a_measurement_is_none(low: str, high: str, kept: bool) -> None:
+    columns = {"id": [*range(60)], "team": [f"t{n % 3}" for n in range(60)], "n": [n * 7 % 600 for n in range(60)]}
+    columns["city"] = [f"{'abc'[n % 3]}{n:02}" for n in range(60)]
+    types = {"id": EdmType.INT32, "n": EdmType.INT32, "team": EdmType.STRING, "city": EdmType.STRING}
+    asked = query("some", f"team eq '{{team}}' and {low} and {high}")
+    keys = {str(s.main) for s in main_keys(KeyGround(bench_of(population_of(columns, types), asked)))}
+    assert any(key.startswith("{team} | {" + ("city" if kept else "pad(n")) for key in keys) is kept
+
+
 def test_a_scanned_property_is_asked_in_buckets_of_itself() -> None:
     beyond = query("beyond", "city ge '{city}'", rate=2_000.0)
     here = ground(beyond)

@@ -15,7 +15,7 @@ def test_a_rate_beyond_what_one_entity_can_commit_ends_every_key() -> None:
     flip = {"turn": "flips", "query": "by-bib", "factor": 4, "rate_per_s": 240, "rank": 2, "keys": None, "goal": None}
     table["flip"] = {**flip, "proof": [], "rates_tried": 1}
     limit = {**table["recommended"]["breaks"][0], "cause": "commits of one entity by by-bib", "growth_of": ["rate"]}
-    for factor, says in ((4.5, "240/s: then scheme:2"), (1.2, "72/s: then no key holds.")):
+    for factor, says in ((4.5, "240/s: see advisor explain"), (1.2, "72/s: then no key holds.")):
         table["recommended"]["breaks"].append({**limit, "factor": factor})
         assert only(found).changes_if.startswith(f"'by-bib' rises from 60/s to {says}")
 

@@ -35,5 +35,5 @@ def test_kept_keys_name_the_index_row_that_spares_a_scan_of_their_partitions(
     main(["analyze", "members.csv", "--design", "design.yaml"])
     page = " ".join(capsys.readouterr().out.split())
     assert "KEEP THE KEY" in page
-    told = "'turnstile' still scans: it reads 400 rows to return 1; an index row CARD:{card} spares that for 30 % more"
+    told = "'turnstile' still reads 400 rows to return 1; an index row CARD:{card} spares that for 30 % more"
     assert (told in page) is says

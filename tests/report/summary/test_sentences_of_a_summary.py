@@ -15,9 +15,8 @@ from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.documents.part import MOVES, OTHER_CASE
 from pkadvisor.documents.schema_errors import typed
 from pkadvisor.report.stress_words import scheme_target
+from pkadvisor.report.summary.changes import heads
 from pkadvisor.report.summary.sentences import cautions
-from pkadvisor.report.text.page import Page
-from pkadvisor.report.text.verdict_page import sentence_lines, shortened
 from pkadvisor.report.words import _in_keys_alone
 from tests.report.summary.test_summary import Document, only, summarize
 from tests.report.support import result
@@ -57,7 +56,7 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     by_bib["notes"] = []
     assert said() == {"Caveat": "'by-bib' misses its latency goal: p99 80 ms, goal 50 ms.", "Check": STALE}
     by_bib["latency_ms_p99"] = 40
-    assert said() == {"Caveat": "'by-age' still scans: it reads 500 rows to return 10.", "Check": STALE}
+    assert said() == {"Caveat": "'by-age' still reads 500 rows to return 10.", "Check": STALE}
     best["index_rows"][0]["consistency"] = "atomic"
     by_age["access"] = "row range"
     assert said() == {"Check": "are the 6,000 entities of the sample drawn at random?"}
@@ -85,6 +84,11 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     assert said() == {"Check": asked}
     best["partition_key"] = "{lower(bib)}"
     assert said() == {"Check": "can two entities with the same race have the same bib?"}
+
+
+def short_of(label: str, found: dict[str, Any]) -> str:
+    """The shortest form of a sentence."""
+    return str(only(found).shorter[label][-1])
 
 
 def throttled_line(change: Callable[[dict[str, Any]], None]) -> str:
@@ -150,7 +154,9 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
     def over_together(table: dict[str, Any]) -> None:
         term(table["current"])["value"] = 0.0
         broken = next(b for b in table["current"]["breaks"] if b["limit"] < b["measured"])
-        table["current"]["breaks"] = [broken | {"cause": "the run of partitions that one query reads"}]
+        table["current"]["breaks"] = [
+            broken | {"cause": "the run of partitions that one query reads", "resource": "range"}
+        ]
 
     def refused_for_a_second(table: dict[str, Any]) -> None:
         refused_by_none(table)
@@ -165,7 +171,9 @@ def test_who_is_throttled_is_named_for_both_keys() -> None:
     assert throttled_line(lambda _: None) == f"{hot}; after: none."
     assert throttled_line(refused_after).startswith(f"{hot}; under the recommended keys '")
     assert "' (20 % of its attempts, model)" in throttled_line(refused_after)
-    assert throttled_line(over_together) == "range scans, at 5.14x the target; after: none."
+    assert (
+        throttled_line(over_together) == "no partition, but one server: range scans take 5.14x its target; after: none."
+    )
     assert throttled_line(refused_by_none) == "nothing at the peak, under either key."
     assert throttled_line(lambda t: t.update(why_not="too few rows", verdict="not_enough")) == ""
 
@@ -175,12 +183,12 @@ def test_what_a_log_counts_as_throttled_is_told_in_place_of_what_the_model_says(
     found["log"] = result("microblog")["log"] | {"throttled": 477, "requests_attempted": 1000}
     hot = "'2023 Chicago Marathon__Full'"
     assert only(found).throttled == f"{hot} (47.7 % of all attempts in the log) and 5 more; after: none."
-    assert only(found).throttled_short == f"{hot} (47.7 %, log), 5 more; after: none."
+    assert short_of("Throttled", found) == f"{hot} (47.7 %, log), 5 more; after: none."
     found["log"]["throttled"] = 0
     assert (
         only(found).throttled == f"{hot} (71.3 % of its attempts, model; the log has no 503) and 5 more; after: none."
     )
-    assert only(found).throttled_short == f"{hot} (71.3 %, model; log: none), 5 more; after: none."
+    assert short_of("Throttled", found) == f"{hot} (71.3 %, model; log: none), 5 more; after: none."
     found["log"] = None
     assert only(found).throttled == f"{hot} (71.3 % of its attempts, model) and 5 more; after: none."
 
@@ -211,7 +219,7 @@ def test_two_shares_that_differ_are_told_with_what_each_is_a_share_of() -> None:
     told = "81.3 % of its attempts at the peak, model; 0.629 % of all attempts in the log"
     assert only(result("microblog")).throttled == f"{hot} ({told}); after: none."
     in_short = f"{hot} (peak, model: 81.3 %; whole log: 0.629 %); after: none."
-    assert only(result("microblog")).throttled_short == in_short
+    assert short_of("Throttled", result("microblog")) == in_short
 
 
 def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
@@ -223,7 +231,7 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
     found["log"] |= {"throttled": 0, "requests_attempted": 1000}
     assert only(found).throttled == "nothing at the peak."
     found["log"]["throttled"] = 197
-    assert only(found).throttled.startswith("19.7 % of the attempts in the log got 503, but no partition is over")
+    assert only(found).throttled.startswith("19.7 % of all logged attempts; no partition is over")
 
 
 @pytest.mark.parametrize(
@@ -231,11 +239,11 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
     [
         (
             {"turn": "flips", "query": "by-bib", "factor": 4, "rate_per_s": 240, "rank": 2},
-            "'by-bib' rises from 60/s to 240/s: then scheme:2 is better (see explain).",
+            "'by-bib' rises from 60/s to 240/s: see advisor explain scheme:2 --sample footrace.",
         ),
         (
             {"turn": "flips", "query": "by-bib", "factor": 0.1, "rate_per_s": 6, "rank": 3},
-            "'by-bib' falls from 60/s to 6/s: then scheme:3 is better (see explain).",
+            "'by-bib' falls from 60/s to 6/s: see advisor explain scheme:3 --sample footrace.",
         ),
         ({"turn": "dominated"}, "you add queries. No rate of today's queries would change it."),
         (
@@ -248,7 +256,7 @@ def test_a_log_that_holds_503_is_never_said_to_hold_none() -> None:
 )
 def test_what_would_change_the_advice_is_said(flip: dict[str, Any] | None, says: str) -> None:
     found = result("footrace")
-    nothing = dict.fromkeys(("rank", "query", "factor", "rate_per_s", "goal"))
+    nothing = dict.fromkeys(("rank", "query", "factor", "rate_per_s", "goal", "keys"))
     found["tables"][0]["flip"] = flip and {**nothing, "proof": [], "rates_tried": 1, **flip}
     assert only(found).changes_if == says
 
@@ -263,43 +271,34 @@ def test_some_bytes_of_a_key_are_no_reason_to_rewrite_what_is_kept() -> None:
         assert only(found).changes_if.startswith(says)
 
 
-def test_what_follows_from_a_rate_is_not_cut_off_by_a_long_name() -> None:
-    found = result("footrace")
-    name = "merge by registration"
-    next(q for q in found["tables"][0]["workload"] if q["name"] == "by-bib")["name"] = name
-    flip = {"turn": "flips", "query": name, "factor": 4, "rate_per_s": 240, "rank": 2, "goal": None}
-    found["tables"][0]["flip"] = {**flip, "proof": [], "rates_tried": 1}
-    assert only(found).changes_if_short == "'merge by registration' rises to 240/s: scheme:2 is better."
-
-
 @pytest.mark.parametrize(
     ("keys", "index_rows", "says"),
     [
-        (None, 0, "no index row is needed"),
-        (None, 2, "1 more index row would help"),
-        (None, 1, "other index rows are better"),
-        (("{event}", "{bib}"), 0, "{event} | {bib} is better (explain scheme:7)"),
-        (
-            ("{event}_{distance}", "{bib}"),
-            1,
-            "{event}_{distance} | {bib} + 1 index row is better (explain scheme:7)",
-        ),
+        (None, (), "no index row is needed"),
+        (None, ("", "X"), "an index row 'X' | '' would help"),
+        (None, ("", "X", "Y"), "index rows X | '' and Y | '' would help"),
+        (None, ("X",), "the index rows are X | ''"),
+        (("{event}", "{bib}"), (), "{event} | {bib} is better"),
+        (("{event}_{distance}", "{bib}"), ("X",), "{event}_{distance} | {bib} + X | '' is better"),
     ],
 )
-def test_a_flip_names_index_rows_that_differ_or_the_keys_that_were_compared(
-    keys: tuple[str, str] | None, index_rows: int, says: str
+def test_a_flip_names_the_keys_or_the_index_rows_that_are_better(
+    keys: tuple[str, str] | None, index_rows: tuple[str, ...], says: str
 ) -> None:
+    """An index row named '' is the one that the recommended keys have. The last form is the command that shows them."""
     found = result("footrace")
     best = found["tables"][0]["recommended"]
     partition_key, row_key = keys or (best["partition_key"], best["row_key"])
-    row = {"partition_key": "X", "row_key": "", "copy": "full"}
-    other = {"partition_key": partition_key, "row_key": row_key, "index_rows": [row] * index_rows}
+    rows = [{"partition_key": x, "row_key": "", "copy": "full"} if x else best["index_rows"][0] for x in index_rows]
+    other = {"partition_key": partition_key, "row_key": row_key, "index_rows": rows}
     found["tables"][0]["flip"] |= {"turn": "flips", "query": "by-bib", "rate_per_s": 6.0, "rank": 7, "keys": other}
     assert len(best["index_rows"]) == 1
-    assert only(found).changes_if == f"'by-bib' falls from 60/s to 6/s: then {says}."
-    short = only(found).changes_if_short
-    assert len(short) <= 66
-    assert "scheme:7 is better (see explain)" in short if keys else short == only(found).changes_if
+    assert (
+        only(found).changes_if == f"'by-bib' falls from 60/s to 6/s: then {says.replace(chr(39) + 'X' + chr(39), 'X')}."
+    )
+    assert only(found).shorter["Changes if"][0] == only(found).changes_if.replace("from 60/s to", "to")
+    command = "'by-bib' falls to 6/s: see advisor explain scheme:7 --sample footrace."
+    assert (short_of("Changes if", found) == command) is bool(keys or index_rows)
 
 
 def test_the_query_that_loads_the_table_most_is_named_once() -> None:
@@ -317,7 +316,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ({"basis": "counted"}, "high (every row was counted), if the load is as declared."),
         (
             {"basis": "counted", "sure": False, "note": "counted on this file (9 rows)"},
-            "counted on this file (9 rows), if the load is as declared.",
+            "medium (counted on this file, 9 rows), if the load is as declared.",
         ),
         (
             {"sure": False, "note": "of this file"},
@@ -368,38 +367,27 @@ def test_keys_that_only_the_sample_shows_to_be_unique_are_asked_about_first() ->
     found = result("footrace")
     asked = "unique in 6,000 sampled rows: is bib, event unique in the table?"
     found["tables"][0]["cannot_be_known"] = ["when", asked]
-    assert [label for label, _ in only(found).prose][:2] == ["Why", "Check"]
+    assert [sentence.label for sentence in only(found).prose][:2] == ["Why", "Check"]
     assert only(found).ask_first == "is bib, event unique in the table?"
     found["tables"][0]["cannot_be_known"] = ["when"]
     assert not only(found).ask_first
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "shorter"),
     [
-        (
-            "Every query reads only its rows; the next best keys lose by " + "cost " * 12,
-            "Every query reads only its rows.",
-        ),
-        ("One. Two goes on " + "and on " * 20, "..."),
-        ("word " * 40, "..."),
+        ("Every query reads only its rows; the next best keys lose by cost.", ["Every query reads only its rows."]),
+        ("One. Two; three.", ["One. Two.", "One."]),
+        ("word word", []),
+        ("may 'by-age' miss writes? Its row comes later.", ["may 'by-age' miss writes?"]),
+        ("low (first in 57.5 % of random redraws; add 5 rows).", ["low (first in 57.5 % of random redraws)."]),
+        ("'a; b' is hot. It is.", ["'a; b' is hot."]),
+        ("today's keys; 'a. b", ["today's keys."]),
+        ("{a; b} is long; so.", ["{a; b} is long."]),
     ],
 )
-def test_a_sentence_without_room_ends_at_a_clause_or_says_that_it_goes_on(text: str, shown: str) -> None:
-    page = Page(80, color=False, ascii_only=False)
-    (line,) = shortened(page, sentence_lines(page, "Why:", text), 1)
-    assert line.endswith(shown) and len(line) <= 80
-
-
-def test_what_has_room_is_whole() -> None:
-    page = Page(80, color=False, ascii_only=False)
-    lines = sentence_lines(page, "Why:", "word; " * 30)
-    assert shortened(page, lines, len(lines)) == lines
-    asked = sentence_lines(page, "Check", "may 'by-age' miss the newest writes? Its row comes later, " + "so " * 30)
-    assert shortened(page, asked, 1) == ["  Check may 'by-age' miss the newest writes?"]
-    assert shortened(page, lines, 2) == [lines[0], "    " + "word; " * 11 + "word."]
-    unsure = ["  Confidence: low (first in 57.5 % of random redraws; add 595,863 rows of", "    data)."]
-    assert shortened(page, unsure, 1) == ["  Confidence: low (first in 57.5 % of random redraws)."]
+def test_a_sentence_without_room_ends_at_a_clause(text: str, shorter: list[str]) -> None:
+    assert heads(text) == shorter
 
 
 @pytest.mark.parametrize(("share", "asked"), [("90", True), ("40", False)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from typing import Any
 
@@ -52,7 +53,8 @@ def test_each_sample_takes_sixteen_lines_at_most_and_says_everything(name: str, 
         assert len(lines) <= most
         assert all(len(line) <= width for line in lines)
         text, best = "\n".join(lines), table["recommended"]
-        assert "..." not in text and "--details" not in text, "nothing is shortened"
+        assert "..." not in text, "nothing is cut"
+        assert re.findall("--details adds: (.*)", text) in ([], ["Caveat"], ["Check"]), "the rest is on the page"
         for row in (best, *best["index_rows"]):
             assert row["row_key"] in text and (row["partition_key"] in text)
         for label in ("Why:", "Throttled:", "Confidence:", "Changes if:", "next: advisor stress --sample", "breaks at"):
@@ -148,6 +150,61 @@ def test_no_document_takes_more_lines_or_columns(
     text = "".join(line.strip() for line in lines)
     whole = all(row["row_key"] in text for row in (table["recommended"], *index_rows))
     assert weak or whole or "--details shows" in text, "a key is whole, or the page says where it is"
+    assert "..." not in text
+
+
+@settings(max_examples=examples(80), deadline=None)
+@given(
+    st.integers(0, 3),
+    st.integers(1, 30),
+    st.integers(0, 60),
+    st.sampled_from(["keep", "change", "choose"]),
+    st.sampled_from(SAMPLES),
+)
+def test_all_keys_and_whole_sentences_stand_on_the_page_whatever_names_are_like(
+    rows: int, name: int, query: int, verdict: str, sample: str
+) -> None:
+    """Up to three index rows, property names and query names of any length."""
+    found = result(sample)
+    table = found["tables"][0]
+    table |= {"verdict": verdict, "ranking_says": verdict}
+    prop = "{" + "a" * name + "}"
+    row = {"copy": "full", "consistency": "eventual", "row_key": f"{prop}_{prop}"}
+    table["recommended"] |= {"index_rows": [row | {"partition_key": f"ROW{n}:{prop}"} for n in range(rows)]}
+    for entry in (*table["workload"], *(c for key in ("current", "recommended") for c in table[key]["classes"])):
+        entry["name"] += "x" * query
+    table["flip"]["query"] = table["flip"]["query"] and table["flip"]["query"] + "x" * query
+    ((*lines,),) = lines_of(found, inputs=f"--sample {sample}")
+    text = " ".join(" ".join(lines).split())
+    assert len(lines) <= LINES_MAX and all(len(line) <= 80 for line in lines)
+    assert "..." not in text and "--details shows" not in text
+    for n in range(rows):
+        assert f"ROW{n}:{prop}" in text and f"{prop}_{prop}" in text, "no template is broken"
+    by_label = {s.label: s.forms for s in only(found).prose}
+    told = [
+        " ".join(t.split()) for t in re.split(r"\s(?=(?:Why|Throttled|Confidence|Changes if|Caveat|Check|next):)", text)
+    ]
+    for said in told:
+        label, _, sentence = said.partition(": ")
+        if label in by_label and label != "Changes if":
+            forms = [form for s in only(found).prose if s.label == label for form in s.forms]
+            assert sentence.partition(" next:")[0] in forms
+    left_out = by_label.keys() - {label.partition(": ")[0] for label in told}
+    for label in left_out - {"Throttled"}:
+        assert label in text.partition("--details adds: ")[2] or "more parts" in text
+
+
+def test_what_is_left_out_is_the_least_important() -> None:
+    found = result("footrace")
+    table = found["tables"][0]
+    row = {"copy": "full", "consistency": "eventual", "partition_key": "A" * 40, "row_key": "B" * 40}
+    table["recommended"]["index_rows"] = [row] * 2
+    ((*lines,),) = lines_of(found, inputs="--sample footrace")
+    text = "\n".join(lines)
+    assert len(lines) == LINES_MAX
+    assert "Why:" in text and lines[-1].endswith("   # --details adds: Check, Changes if")
+    details = render_text(typed(found), width=80, color=False, ascii_only=False, details=True)
+    assert "  Changes if:" in details.partition("Details of")[0], "the details have it"
 
 
 def test_three_tables_are_shown_in_full_and_the_most_urgent_stand_first() -> None:
@@ -269,7 +326,7 @@ def test_names_that_nobody_gave_are_told_by_an_example(row_key: str, says: str) 
     current |= {"partition_key": "{event}", "row_key": row_key}
     current["examples"] = [{"partition_key": "a", "row_key": "b-2_c-3"}]
     (shown,) = summarize(found).tables
-    assert shown.key_names == says
+    assert next(iter(shown.key_names), "") == says
     assert len(lines_of(found)[0]) <= 16 and (not says or f"  {says}" in lines_of(found)[0])
 
 

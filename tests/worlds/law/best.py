@@ -54,6 +54,8 @@ GOALS = (
     ("sorting", 0.0),
     ("storage", 0.01),
 )
+HOPELESS = 1_000.0
+"""Times its limit, from which on nobody weighs by how much a load misses it."""
 MISSED = 0.05
 """Where both schemes miss a constraint: by how much less one must miss it. A load over its target is the inverse of a
 break factor, and has its tolerance."""
@@ -243,6 +245,8 @@ def beaten(before: dict[str, float], after: dict[str, float]) -> str | None:
     theirs."""
     for goal, tolerance in GOALS:
         one, two = before.get(goal, 0.0), after.get(goal, 0.0)
+        if goal == "constraints" and min(one, two) > HOPELESS:
+            return None
         if goal == "constraints" and min(one, two) > 1 and abs(one - two) > 1e-5 * max(one, two):
             return goal if two < one * (1 - MISSED) else None
         if goal == "constraints" and before.get("missed") != after.get("missed") and one > 0 < two:
