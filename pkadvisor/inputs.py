@@ -134,7 +134,7 @@ def draft_of(
 
 def undesigned(request: AnalyzeRequest, progress: Progress) -> GivenInputs:
     """Data and logs of which no design speaks, with the design that they tell themselves."""
-    from pkadvisor.design.draft.text import classes_of, design_text, inferred_notes
+    from pkadvisor.design.draft.text import by_period_notes, classes_of, design_text, inferred_notes
     from pkadvisor.observe.design_file.read_declaration import load_declaration
 
     drafted, data, traffic = draft_of(request, progress)
@@ -148,6 +148,8 @@ def undesigned(request: AnalyzeRequest, progress: Progress) -> GivenInputs:
         return GivenInputs(None, data, traffic, [], text)
     declaration = load_declaration("the design as inferred", design_text(drafted, _MADE_HERE, classes))
     given = {note for _, dataset in data for note in dataset.notes}  # the user has read them once
+    for note in by_period_notes(drafted.tables):
+        progress.note(note)
     datasets = []
     for table, dataset in zip(drafted.tables, drafted.datasets, strict=True):
         if dataset is not None:
@@ -377,7 +379,7 @@ def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declara
             raise UsageError("there is no log to scale up", where="--log-fraction", fix="give the log with --log FILE")
         return None
     from pkadvisor.observe.data.streams import spool_stdin
-    from pkadvisor.observe.logs.frame import ANOTHER_SERVICE, TABLE_OPERATION, ReadOptions
+    from pkadvisor.observe.logs.frame import ANOTHER_SERVICE, OF_A_FILE, TABLE_OPERATION, ReadOptions
     from pkadvisor.observe.logs.read_traffic import file_bytes, read_traffic
     from pkadvisor.observe.logs.traffic import LogWindow, scaled_up
 
@@ -404,7 +406,8 @@ def traffic_of(request: AnalyzeRequest, progress: Progress, declaration: Declara
     for reason, count, example in traffic.skipped:
         usual = reason in (ANOTHER_SERVICE, TABLE_OPERATION)  # nobody looks for what is wrong with these
         shown = "" if request.redact or usual else f"; the first: {example}"
-        progress.note(f"{plural(count, 'log line')} skipped, {reason}{shown}")
+        what = plural(count, "log file" if reason.startswith(OF_A_FILE) else "log line")
+        progress.note(f"{what} skipped, {reason}{shown}")
     return traffic
 
 

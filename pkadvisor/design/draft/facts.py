@@ -41,6 +41,9 @@ INSERTS_MIN: Final = 30
 SPREAD_US: Final = 3_600_000_000
 """By how much the times that entities tell may differ more or less from the times at which a log inserts them, over the
 middle half of the inserts, to be those of their arrival: clocks and zones differ by a constant."""
+APART: Final = 1000.0
+"""Times by which the rate of a log's inserts differs from that of a time in the data, if this is not that of arrival: a
+log may be of the busiest minutes of a year, and the data one of several hundred rows."""
 LATER: Final = 0.5
 """Share of a property's times after the end of the log from which on they lie in the future, as those of an expiry."""
 GROWTH_MONTHS: Final = 3
@@ -181,7 +184,9 @@ def arrival(table: DraftTable, kind: DraftKind | None) -> Arrival | None:
     if stamp is not None:
         return Arrival("timestamp", "the service's own time of the last change")
     only = times[0] if len(times) == 1 and not any(word in times[0].lower() for word in _OTHER_TIMES) else None
-    return None if only is None or _in_future(table, only) else Arrival(only, "assumed: the only time")
+    if only is None or _in_future(table, only) or _other_pace(table, only):
+        return None
+    return Arrival(only, "assumed: the only time")
 
 
 def _at_inserts(table: DraftTable, kind: DraftKind, name: str) -> bool:
@@ -206,6 +211,25 @@ def _in_future(table: DraftTable, name: str) -> bool:
         return False
     times = table.data.sample.get_column(name).dt.epoch("us").drop_nulls()
     return bool(times.len() and int((times > last).sum()) > LATER * times.len())
+
+
+def _other_pace(table: DraftTable, name: str) -> bool:
+    """Whether a log inserts entities far faster, or far slower, than a time of theirs goes on: then they do not come at
+    that time. Compared are the newest of the data and all of it, whichever is nearer to the log."""
+    lasts = table.traffic.lasts_s if table.traffic is not None else None
+    if table.traffic is None or table.data is None or not lasts:
+        return False
+    inserts = sum(c.requests for c in table.traffic.classes if str(c.op) in _ADDS)
+    if inserts < INSERTS_MIN or not isinstance(table.data.sample.schema[name], pl.Datetime):
+        return False
+    times = table.data.sample.get_column(name).dt.epoch("us").drop_nulls().sort()
+    paces = []
+    for part in (times, times.tail(max(2, times.len() // 10))):
+        spans_s = (int(part[-1]) - int(part[0])) / 1e6 if part.len() > 1 else 0.0
+        if spans_s > 0:
+            paces.append(part.len() / times.len() * table.data.rows / spans_s)
+    apart = [max(pace * lasts / inserts, inserts / (pace * lasts)) for pace in paces]
+    return bool(apart) and min(apart) > APART
 
 
 def _to_the_second(part: Part) -> bool:

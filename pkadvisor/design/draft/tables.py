@@ -361,13 +361,15 @@ def logged_keys(traffic: TableTraffic) -> pl.DataFrame:
     return pl.concat([empty, *frames]).unique().sort(KEYS)
 
 
-def strangers(table: DraftTable) -> tuple[int, int, str]:
-    """(logged requests that fit no key of a table, logged requests that name keys, one that fits none)."""
+def strangers(table: DraftTable, *, whole: bool = False) -> tuple[int, int, str]:
+    """(logged requests that fit no key of a table, logged requests that name keys, one that fits none); with ``whole``
+    of those that name both keys."""
     wrong = total = 0
     example = ""
     readers = [reader_of(kind.scheme, kind.types) for kind in table.kinds]
     for traffic in table.traffic.classes if table.traffic is not None and table.kinds else ():
         samples = list(_with_keys(traffic.sample.iter_rows(named=True))) if traffic.op != "batch" else []
+        samples = [s for s in samples if s["pk"] is not None and s["rk"] is not None] if whole else samples
         for sample, request in zip(samples, requests_of(traffic, samples), strict=True):
             total += 1
             if not any(reader.fits(request) for reader in readers):
@@ -385,6 +387,9 @@ def check_log(table: DraftTable, source: str, *, redact: bool = False) -> None:
     wrong, total, example = strangers(table)
     if total and wrong > (1 - FITS) * total:
         own = table.kinds[0].example
+        whole = strangers(table, whole=True)
+        if whole[0]:  # a PartitionKey alone may be any text
+            wrong, total, example = whole
         raise UsageError(
             f"the log is of another table, or of other keys: {wrong:,} of {total:,} logged keys of {table.name} look "
             f"otherwise than those of {source}",

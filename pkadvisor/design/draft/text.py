@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from textwrap import wrap
@@ -102,6 +103,27 @@ def inferred_notes(table: DraftTable, *, redact: bool = False) -> list[str]:
     return [f"no design file: keys are read as {keys} ({_explained(table)}); 'advisor init --from' writes it down"]
 
 
+_MONTH: Final = re.compile(r"(?P<stem>.*?)_?(?:19|20)[0-9]{2}(?P<month>_?(?:0[1-9]|1[0-2])(?P<day>_?[0-3][0-9])?)?")
+
+
+def by_period_notes(tables: Sequence[DraftTable]) -> list[str]:
+    """For tables whose names differ in a year, a month or a day alone and that have the same keys: that they look like
+    one."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for table in tables:
+        match = _MONTH.fullmatch(table.name)
+        if match and match["stem"] and table.kinds:
+            unit = "day" if match["day"] else "month" if match["month"] else "year"
+            keys = " and ".join(str(kind.key) for kind in table.kinds)
+            alike.setdefault((match["stem"], unit, keys), []).append(table.name)
+    return [
+        f"{', '.join(names[:-1])} and {names[-1]} have the same keys: they look like one table by {unit}, {stem}, and "
+        "need one answer"
+        for (stem, unit, _), names in alike.items()
+        if len(names) > 1
+    ]
+
+
 def classes_of(drafted: Drafted) -> list[list[DraftClass]]:
     """The classes of each drafted table's log."""
     return [draft_classes(table) for table in drafted.tables]
@@ -122,6 +144,7 @@ def design_text(
     """
     tables = drafted.tables
     lines = [f"# {head}", "# What is measured, counted or deduced comes from these files; correct what is assumed."]
+    lines += ["# " + part for note in by_period_notes(tables) for part in wrap(note, _WIDTH - 2)]
     lines += ["schema: 1", "tables:"]
     for table, own, dataset in zip(tables, classes, drafted.datasets, strict=True):
         files = len(dataset.paths) if dataset is not None else 0

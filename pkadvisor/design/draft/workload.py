@@ -15,7 +15,7 @@ from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import KEYS, EdmType, TypedValue
-from pkadvisor.table.filters import And, Comparison, Filter, Not, Operand, Or, Parameter, comparisons, entity_number
+from pkadvisor.table.filters import FURTHER, And, Comparison, Filter, Not, Or, Parameter, comparisons, entity_number
 from pkadvisor.table.odata import conjuncts, format_filter
 from pkadvisor.values import dataclass
 
@@ -143,7 +143,7 @@ def _placeholders(
         notes.append(f"every logged request names this value of {tree.property}; {{{tree.property}}} stands for any")
         return replace(tree, operand=constant)
     further = tree.operand.name.removeprefix(entity_number(tree.operand.name)[0])
-    shown: Operand = Parameter(tree.property + further, edm if edm in _QUOTED else None)
+    shown = Parameter(tree.property + further, edm if edm in _QUOTED else None)
     if tree.operand.name.endswith(HIGH):
         width = _usual_width(tree.property, instances)
         if width and edm is EdmType.DATETIME:
@@ -155,7 +155,12 @@ def _placeholders(
             shown = Parameter(tree.property, offset=int(size) if size == int(size) else size)
             notes.append(f"the range of {tree.property} is usually {shown.offset} wide")
         else:
-            notes.append(f"where the range of {tree.property} ends differs: 'advisor analyze' takes it from the log")
+            # A range from a value to the same value is one that no row meets.
+            shown = Parameter(f"{tree.property}{FURTHER}2", shown.type)
+            notes.append(
+                f"where the range of {tree.property} ends differs: the value of another entity stands for it, and "
+                "'advisor analyze' takes it from the log"
+            )
     return replace(tree, operand=shown)
 
 

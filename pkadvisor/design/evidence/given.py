@@ -286,7 +286,7 @@ def _begun_before_log(given: Evidence) -> Ground | None:
     worst = given.largest(unknown)
     pace = f"{ratio(density.apart)} {'as fast as' if density.times > 1 else 'slower than'} those of the data"
     sentence = (
-        f"'{worst}' reads partitions of which the data has no entity, and which the log fills {pace}: how many they "
+        f"the data has no entity of the partitions that '{worst}' reads. The log fills them {pace}, so how many they "
         "hold, and how many it reads, is not known"
     )
     what = "an export of the time of the log, or data with the entities of such a partition"

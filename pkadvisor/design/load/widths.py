@@ -60,7 +60,8 @@ def width_of(name: str, population: Population, reach: int = 0) -> int:
 def widths_needed(
     population: Population, workload: Workload, horizon_factor: float, in_use: Iterable[Key] = ()
 ) -> dict[str, int]:
-    """The digits of each whole number: of the largest of data, entities, numbers to come and keys in use.
+    """The digits of each whole number: those of keys in use where they hold the largest of data, entities and numbers
+    to come, else those of the largest and one more.
 
     A number that identifies an entity has as many values as there are entities: those of the table, and those that come
     within the retention or up to the horizon. One that counts up goes on as it did. One that numbers the entities of a
@@ -82,7 +83,8 @@ def widths_needed(
             reach = min(population.total, reach * population.total // population.rows)
         if name in rises:
             reach = max(reach, population.sizes(name).largest + int(rises[name] * coming_s))
-        out[name] = max(width_of(name, population, reach), used.get(name, 0))
+        in_keys = used.get(name, 0)  # one number has one width in a table, as long as that holds it
+        out[name] = in_keys if reach < 10**in_keys else width_of(name, population, reach)
     return out
 
 

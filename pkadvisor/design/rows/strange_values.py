@@ -130,7 +130,7 @@ def _sentence(
     where = "in the data" if complete else "near the data"
     return (
         f"{share:.0%} of the values of {name} read from the keys of the logged class '{query}' are not {where}, "
-        f"such as '{example}': check partition_key and row_key in the design against the log"
+        f"such as '{example}': do data and log belong together, and are the keys read as they are made?"
     )
 
 

@@ -132,6 +132,8 @@ TABLE_OPERATION: Final = "table definition, access policy or service settings"
 UNKNOWN_OPERATION: Final = "unknown operation"
 UNREADABLE: Final = frozenset({NOT_PARSEABLE, UNKNOWN_OPERATION})
 """Why a line is left out that should have been read: too many of these, and the log is refused."""
+OF_A_FILE: Final = "a file"
+"""With which a reason begins for which whole files are left out, or their rest."""
 UNLISTED: Final = "group transactions whose parts the log does not list"
 
 

@@ -11,7 +11,7 @@ from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.lazy import np, pl
 from pkadvisor.observe.data.streams import EmptyFileError, locate
 from pkadvisor.observe.logs.formats import Log, UnknownLogError, in_time_order, no_requests, open_log, too_many_bad
-from pkadvisor.observe.logs.frame import ReadOptions, Routes, Skips
+from pkadvisor.observe.logs.frame import OF_A_FILE, ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.traffic import MAX_BAD_LINES, LogWindow, Traffic
 from pkadvisor.observe.logs.traffic_fold import TrafficFold
 from pkadvisor.values import dataclass
@@ -232,9 +232,9 @@ class _Broken:
     def tell(self, skips: Skips) -> None:
         """Count the broken files among what was skipped, each kind of trouble with its first file."""
         for name, error in self.errors:
-            skips.add(f"a file that cannot be read ({error.what[:80]})", 1, name, "the rest of the file")
+            skips.add(f"{OF_A_FILE} that cannot be read ({error.what[:80]})", 1, name, "the rest of the file")
         for name, _ in self.others:
-            skips.add("a file in the folder that is not a query log", 1, name, "the whole file")
+            skips.add(f"{OF_A_FILE} in the folder that is not a query log", 1, name, "the whole file")
 
 
 FEW_FILES: Final = 20

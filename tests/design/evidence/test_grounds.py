@@ -197,7 +197,7 @@ def test_the_size_of_partitions_that_only_a_log_fills(
     code, shown = judged(tmp_path, capsys, table, "--log", str(path))
     told = ground(shown, "parameters")
     assert [told["carries"], code] == [carries, 0 if carries else 1], told
-    assert ("which the log fills" in told["sentence"]) != carries
+    assert ("The log fills them" in told["sentence"]) != carries
 
 
 def ticks(number: int) -> int:

@@ -81,6 +81,14 @@ def test_no_key_gets_fewer_digits_than_the_keys_in_use() -> None:
     assert widths_needed(orders(), inserts(0.0), 1.0, [used])["age"] == 9
 
 
+@pytest.mark.parametrize(("total", "in_use", "digits"), [(9_000, 4, 4), (9_000, 8, 8), (99_000, 4, 6), (9_000, 3, 5)])
+def test_a_number_has_the_width_of_the_keys_in_use_as_long_as_that_holds_it(
+    total: int, in_use: int, digits: int
+) -> None:
+    used = Key(parse_template("x"), parse_template(f"{{pad(orderId,{in_use})}}"))
+    assert widths_needed(orders(total), inserts(0.0), 1.0, [used])["orderId"] == digits
+
+
 def _bench(population: Population, per_s: float) -> Bench:
     bench = bench_of(population, QueryClass("place", Operation.INSERT, None, Rate(per_s, per_s)))
     population.rises = counter_rises(population, bench.workload)
