@@ -119,10 +119,11 @@ BREAKS = FigureRow(
     lambda figures: figures.first_break is not None and figures.first_break.factor < 1,
 )
 READ = FigureRow("rows read per row returned", _read_of_all)
+PRICE = FigureRow("cost a month with storage", _price)
 ROWS: tuple[FigureRow, ...] = (
     FigureRow("hottest partition, peak", _times_target, lambda figures: (figures.hottest_partition or 0) > 1),
     READ,
-    FigureRow("cost a month with storage", _price),
+    PRICE,
     BREAKS,
 )
 """The table of before and after."""

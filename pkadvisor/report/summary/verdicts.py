@@ -18,7 +18,7 @@ ADD_INDEX_ROW = "add_index_row"
 HEADLINES = {
     "keep": ("KEEP THE KEY", "good"),
     "change": ("CHANGE THE KEY", "bad"),
-    ADD_INDEX_ROW: ("ADD AN INDEX ROW", "bad"),
+    ADD_INDEX_ROW: ("ADD AN INDEX ROW", "warn"),
     "choose": ("USE THIS KEY", "good"),
     "unsatisfied": ("NO KEY HOLDS EVERY CONSTRAINT", "bad"),
     "not_enough": ("NOT ENOUGH TO ADVISE", "bad"),
