@@ -12,8 +12,8 @@ ENTITY_COMMITS = "commits of one entity by "
 CONTENDED = "hot-entity-contention"
 GOT_412 = " of its attempts got 412"
 _TOLD = re.compile(
-    r"^'(?P<name>.*)' reads, changes and writes one entity(?:, (?P<keys>'.*'),)? (?P<times>[^ ]+) times a second at "
-    r"the peak.*; (?P<served>[^ ]+)/s are served .*: divide the counter over (?P<rows>[^ ]+ rows)",
+    r"^'(.*)' reads, changes and writes one entity(?:, ('.*'),)? ([^ ]+) times a second at "
+    r"the peak.*; ([^ ]+)/s are served .*: divide the counter over ([^ ]+ rows)",
     re.DOTALL,
 )
 
@@ -26,10 +26,11 @@ def counter_to_divide(table: AnalysisTable, best: AnalysisFullScheme) -> str:
         return ""
     noted = next((note.partition(GOT_412)[0] for note in table.notes if GOT_412 in note), "")
     refused = f" ({noted.rpartition(': ')[2]} of the attempts got 412)" if noted else ""
-    counter = f"counter {told['keys']}" if told["keys"] else f"counter of '{told['name']}'"
+    name, keys, times, served, rows = told.groups()
+    counter = f"counter {keys}" if keys else f"counter of '{name}'"
     return (
-        f"Divide the {counter} over {told['rows']}; add them up when it is read. One entity bears {told['served']} "
-        f"commits a second, and this one takes {told['times']} at the peak{refused}."
+        f"Divide the {counter} over {rows}; add them up when it is read. One entity bears {served} "
+        f"commits a second, and this one takes {times} at the peak{refused}."
     )
 
 
