@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisFullScheme, AnalysisLostGoal, AnalysisScheme
 from pkadvisor.documents.explanation import ExplanationScheme
 from pkadvisor.numbers import FACTOR_MOST, amount, ratio
+from pkadvisor.report.summary.counters import ENTITY_COMMITS
 from pkadvisor.values import dataclass
 
 CAUSES = {
@@ -50,7 +51,8 @@ class FirstBreak:
     @property
     def cause_short(self) -> str:
         """The cause as a cell of a table names it."""
-        return CAUSES.get(self.cause, self.cause)
+        by_entity = self.cause.startswith(ENTITY_COMMITS)
+        return "one entity's commits" if by_entity else CAUSES.get(self.cause, self.cause)
 
 
 @dataclass(frozen=True, slots=True)
