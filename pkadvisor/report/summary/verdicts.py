@@ -94,7 +94,7 @@ def sureness(confidence: AnalysisConfidence) -> str:
     if share is None:
         return f"unknown: {confidence.note}"
     if confidence.basis == "counted":
-        counted = str(confidence.note).replace(" (", ", ").removesuffix(")")
+        counted = str(confidence.note).removeprefix("counted on ").replace(" (", ": ").removesuffix(")")
         return "high (every row was counted)" if confidence.sure else f"medium ({counted})"
     assumed = str(confidence.note).removeprefix(OF_FILE).removeprefix("; ")
     often = "all random redraws" if share == 1 else f"{percent(share)} of random redraws"
