@@ -110,7 +110,7 @@ def test_the_branch_total_needs_a_sharded_counter_under_any_key() -> None:
     (arranged,) = payments()["arrangements"]
     for layout in (arranged["chosen"], *arranged["rivals"]):
         said = [v["message"] for v in layout["violations"] if v["code"] == "hot-entity-contention"]
-        assert any("pay-branch" in message and "shard the counter over" in message for message in said)
+        assert any("pay-branch" in message and "divide the counter over" in message for message in said)
 
 
 def test_the_history_is_no_append_only_key() -> None:

@@ -29,7 +29,6 @@ from pkadvisor.design.rows.asked_rows import seen_under
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, returned_among
 from pkadvisor.design.rows.fronts import moved_on
-from pkadvisor.design.rows.logged.twins import rate_is_logged
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import requests_each_row
 from pkadvisor.documents.part import MOVES
@@ -282,10 +281,8 @@ def locates(plan: AccessPlan) -> bool:
 
 
 def _attempts(demand: Demand, bench: Bench) -> Floats:
-    """Attempts per commit of each instance: 1 but for a read-modify-write of a contended entity whose rate is not that
-    of the attempts in a log."""
-    counted = not demand.query.read_modify_write or rate_is_logged(demand.query, bench.workload)
-    rates = None if counted else entity_rates(bench).get(demand.query.name)
+    """Attempts per commit of each instance: 1 but for a read-modify-write of a contended entity."""
+    rates = entity_rates(bench).get(demand.query.name) if demand.query.read_modify_write else None
     return np.ones(len(demand.instances)) if rates is None else rates.attempts
 
 

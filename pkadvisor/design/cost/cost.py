@@ -97,7 +97,7 @@ def _found(scheme: KeyScheme, bench: Bench) -> tuple[CostEstimate, LoadMap, tupl
         horizon_factor=bench.horizon_factor,
         room_factor=bench.room_factor,
         transactions=transactions,
-        violations=(*violations, *full_violations(full), *outrun, *contended(bench), *oversize(scheme, bench)),
+        violations=(*violations, *full_violations(full), *outrun, *contended(scheme, bench), *oversize(scheme, bench)),
         remarks=(),
         score=_score(numbers.classes, numbers.break_factor, bench.horizon_factor),
         partitions=round(population.groups_total(atoms_of(scheme.main.partition))),

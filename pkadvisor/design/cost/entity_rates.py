@@ -4,30 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pkadvisor.design.load.contention import COMFORTABLE_LOAD, contention, sharded_counter
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.contention import contention, sharded_counter
 from pkadvisor.design.load.estimates import Bench, Break, Violation
+from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.load.scaling import zipf_top_share
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.draws import zipf_block
+from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
-from pkadvisor.lazy import Floats, np
+from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import Draw, DrawBy, GrowthOf
 from pkadvisor.remembered import remembered
 from pkadvisor.table.filters import Parameter
 from pkadvisor.values import dataclass
 
+STANDS_OUT = 2
+"""An entity is named that is changed this many times as often as they are in the mean."""
+
 
 @dataclass(frozen=True, slots=True)
 class EntityRate:
     """Read-modify-writes of one class.
 
-    ``hottest_per_s``: of the entity that all such classes together change most, at the peak; ``attempts``: attempts per
-    commit, for each instance of the class.
+    ``hottest_per_s``: of the entity that all such classes together change most, at the peak, which is that of ``row``;
+    None where it is not known, or no other than the rest. ``attempts``: attempts per commit, for each instance of the
+    class.
     """
 
     hottest_per_s: float
     attempts: Floats
+    row: int | None = None
 
 
 def zipf_share(draw: Draw, population: Population, names: Iterable[str]) -> float | None:
@@ -78,15 +86,22 @@ def _entity_rates(changing: list[Demand], bench: Bench, cycle_ms: float) -> dict
             factor = 1.0 if whole else zipf if zipf is not None else population.share_factor(atoms)
             rate = demand.weights * demand.query.rate.sustained_per_s * demand.query.entities_per_request * factor
             per_s += np.bincount(ids[demand.instances], weights=rate, minlength=size)
-        hottest = float(per_s.max(initial=0.0))
+        hottest, row = float(per_s.max(initial=0.0)), _hottest_row(per_s, ids[: population.rows])
         for demand in demands:
             # As in contention(): e^load attempts; at a load of 1 and above only what can commit is counted.
             busy = np.minimum(per_s[ids[demand.instances]] * seconds, 1.0)
-            out[demand.query.name] = EntityRate(hottest, np.exp(busy))
+            out[demand.query.name] = EntityRate(hottest, np.exp(busy), row)
     return out
 
 
-def contended(bench: Bench) -> tuple[Violation, ...]:
+def _hottest_row(per_s: Floats, ids: Ints) -> int | None:
+    """The row at hand that is changed most, where it is one, and is changed more often than the others are."""
+    rows = np.flatnonzero(ids == int(per_s.argmax())) if len(per_s) else ids[:0]
+    alone = len(rows) == 1 and float(per_s.max()) * len(per_s) >= STANDS_OUT * float(per_s.sum())
+    return int(rows[0]) if alone else None
+
+
+def contended(scheme: KeyScheme, bench: Bench) -> tuple[Violation, ...]:
     """The classes that change one entity more often than it can commit, under whatever key."""
     growth = bench.workload.growth
     grows = growth is None or growth.of is GrowthOf.RATE
@@ -94,35 +109,46 @@ def contended(bench: Bench) -> tuple[Violation, ...]:
     out = []
     for name, entity_rate in entity_rates(bench).items():
         now = contention(entity_rate.hottest_per_s, bench.limits)
-        if now.load * horizon < 1:
+        rate, most = now.rate_per_s, now.commits_per_s_served
+        if rate * horizon < most:
             continue
-        rate, most = now.rate_per_s, now.commits_per_s_max
         rows, later = (sharded_counter(rate * factor, bench.limits).shards for factor in (1, horizon))
         when = f"{amount(rate)} times a second at the peak"
-        assumed = now.load < 1 and growth is None
-        if now.load < 1:
+        assumed = rate < most and growth is None
+        if rate < most:
             when += f", {amount(rate * horizon)} after {amount(horizon)}x growth" + (" (assumed)" if assumed else "")
         over = f"{later} rows" + (f" ({rows} would do at today's peak)" if rows != later else "")
+        keys = _keys_of(scheme, bench.population, entity_rate.row)
+        named = "" if keys is None else f", '{keys[0]}' | '{keys[1]}',"
         message = (
-            f"'{name}' reads, changes and writes one entity {when}; about {amount(most)}/s can commit under any key "
-            f"(a read and a write take {amount(now.cycle_ms)} ms): shard the counter over {over}, and add them up "
+            f"'{name}' reads, changes and writes one entity{named} {when}; {amount(most)}/s are served under any key "
+            f"(a read and a write take {amount(now.cycle_ms)} ms): divide the counter over {over}, and add them up "
             "when it is read"
         )
-        severity = now.load * horizon
-        out.append(Violation("hot-entity-contention", message, rate, most, "commits/s", severity, assumed))
+        texts = tuple(text for text in keys or () if text)
+        severity = rate * horizon / most
+        out.append(Violation("hot-entity-contention", message, rate, most, "commits/s", severity, assumed, texts))
     return tuple(out)
 
 
+def _keys_of(scheme: KeyScheme, population: Population, row: int | None) -> tuple[str, str] | None:
+    """The PartitionKey and the RowKey of an entity at hand."""
+    if row is None:
+        return None
+    parts = scheme.main.partition, scheme.main.row
+    partition, row_key = (encode_row(each, under(each, population), row) for each in parts)
+    return partition, row_key
+
+
 def entity_breaks(bench: Bench) -> tuple[Break, ...]:
-    """Where growth of the rate ends for one entity: at the commits that it can take, and at the load of a comfortable
-    sharded counter."""
+    """Where growth of the rate ends for one entity: at the commits that it can take."""
     out = []
     for name, entity_rate in entity_rates(bench).items():
         now = contention(entity_rate.hottest_per_s, bench.limits)
         if now.load > 0:
-            cause = f"commits of one entity by {name}"
-            most = now.commits_per_s_max
-            comfort = COMFORTABLE_LOAD / now.load
-            kinds = (GrowthOf.RATE,)
-            out.append(Break(cause, "entity", now.rate_per_s, most, "commits/s", 1 / now.load, comfort, kinds))
+            most = now.commits_per_s_served
+            factor = most / now.rate_per_s
+            comfort = bench.limits.headroom_share * factor
+            cause, kinds = f"commits of one entity by {name}", (GrowthOf.RATE,)
+            out.append(Break(cause, "entity", now.rate_per_s, most, "commits/s", factor, comfort, kinds))
     return tuple(out)

@@ -374,10 +374,13 @@ def counter_findings(scheme: KeyScheme, bench: Bench) -> tuple[list[Violation], 
     contended = contention(per_s * bench.horizon_factor, bench.limits)
     text = (
         f"every insert fetches {assigned[0]} from the counter of its group, a bottleneck: one entity that is read and "
-        f"updated under If-Match, at most {amount(contended.commits_per_s_max)} times/s; the busiest takes "
+        f"updated under If-Match, at most {amount(contended.commits_per_s_served)} times/s; the busiest takes "
         f"{amount(per_s)} inserts/s at the peak"
     )
-    if contended.load >= 1:
-        most = contended.commits_per_s_max
-        return [Violation("counter", text, per_s * bench.horizon_factor, most, "commits/s", 1 + contended.load)], []
+    most = contended.commits_per_s_served
+    severity = 1 + contended.rate_per_s / most
+    if severity >= 2:
+        return [
+            Violation("counter", text, per_s * bench.horizon_factor, most, "commits/s", 1 + contended.rate_per_s / most)
+        ], []
     return [], [Remark("counter", text)]

@@ -14,6 +14,9 @@ from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.values import dataclass
 
+SERVED_LOAD = 0.62
+"""Updates in one read-and-write cycle of an entity, up to which a client that tries 16 times gives up one
+in a hundred at the most: measured on the simulated store."""
 COMFORTABLE_LOAD = 0.5
 """Updates that may fall into one read-and-write cycle of an entity, where shards are counted: assumed. At it an update
 takes e^0.5 = 1.6 attempts."""
@@ -39,6 +42,11 @@ class Contention:
     requests_per_s: float
     partitions: int
     binds: str
+
+    @property
+    def commits_per_s_served(self) -> float:
+        """Updates that are served; those beyond meet so many others that clients give some up."""
+        return SERVED_LOAD * self.commits_per_s_max
 
     @property
     def feasible(self) -> bool:

@@ -17,6 +17,7 @@ from pkadvisor.design.keys.transforms import Context, part_properties
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged import twins
 from pkadvisor.design.rows.logged.choices import choice_filter, choices_in, constants_of, expanded, plain_name
+from pkadvisor.design.rows.logged.committed import committed
 from pkadvisor.design.rows.logged.known_entities import entity_reader
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
@@ -46,8 +47,6 @@ from pkadvisor.table.odata import And, Comparison, Filter, Operator, Or, Paramet
 from pkadvisor.values import dataclass
 
 NOT_FOUND: Final = 404
-CONFLICTS_SHARE: Final = 0.01
-"""Share of a class's updates that got 412 from which on they are read-modify-writes under If-Match."""
 QUEUE_DELETES: Final = 0.5
 """Deletes for each insert from which on a table is a queue: what waits longest is asked for first. Assumed."""
 _OPERATIONS = {
@@ -85,7 +84,7 @@ def observe(
     trace changes.
     """
     reader = None if scheme is None else entity_reader(scheme, types, data) or reader_of(scheme, types)
-    requests = [each for each in traffic.classes if each.op != "batch"]
+    requests = [committed(each) for each in traffic.classes if each.op != "batch"]
     parts = [part for each in requests for part in parts_of(each, reader, types, one_kind=one_kind)]
     if logged_requests is None:
         logged_requests = requests_in(traffic)
@@ -167,7 +166,7 @@ def _query_of(
         top=class_traffic.top,
         draw=Draw(DrawBy.LOG, stated=True),
         sets=read.sets,
-        read_modify_write=class_traffic.op in ("update", "merge") and class_traffic.conflicts >= CONFLICTS_SHARE,
+        read_modify_write=class_traffic.conflicts > 0,
         entities_per_request=groups.entities / groups.transactions if together else 1.0,
     )
 
@@ -226,10 +225,11 @@ class _LoggedClasses:
                 read_modify_write=twin.read_modify_write or query.read_modify_write,
             )
         name = query.name
-        if query.read_modify_write and class_traffic.conflicts >= CONFLICTS_SHARE:
+        if class_traffic.conflicts:
             self.notes.append(
                 f"'{name}': {percent(class_traffic.conflicts)} of its attempts got 412, so it reads, changes and "
-                "writes under If-Match; its reads are counted with it and among the logged reads"
+                "writes under If-Match; its rate is that of the others; its reads are counted with it and among the "
+                "logged reads"
             )
         if class_traffic.grouped:
             self.grouped.append(name)

@@ -17,10 +17,10 @@ from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import Context, Missing, Places
 from pkadvisor.report.stress_words import scheme_target
-from pkadvisor.report.summary.figures import BREAKS, ROWS, lost, read_per_returned
+from pkadvisor.report.summary.figures import BREAKS, PRICE, ROWS, figures_of, lost, read_per_returned
 from pkadvisor.report.summary.scans import SCANS, reads_only_what_it_returns
 from pkadvisor.report.summary.sentences import SHARED, SHARED_KEYS, UNIQUE_IN_SAMPLE
-from pkadvisor.report.summary.summary import summarize, summarize_table
+from pkadvisor.report.summary.summary import TARGET, summarize, summarize_table
 from pkadvisor.report.summary.verdicts import table_title
 
 PARTS_MOST = 10
@@ -187,16 +187,19 @@ WASTE = 10.0
 
 
 def access(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context | None:
-    """Queries down, designs across; the query that reads most rows first. None where no keys were tried."""
+    """Queries and writes down, designs across; the query that reads most rows first. None where no keys were tried."""
     columns = _columns(table)
     if not columns:
         return None
     classes = [{entry.name: entry for entry in scheme.classes} for _, scheme in columns]
-    names = [name for name in dict.fromkeys(name for column in classes for name in column) if _reads(classes, name)]
-    names.sort(key=lambda name: -_read_per_s(next(column[name] for column in classes if name in column)))
+    firsts = {name: entry for column in reversed(classes) for name, entry in column.items()}
+    names = sorted(firsts, key=lambda name: _order(firsts[name]))
+    target = next((float(limit.value) for limit in document.limits.values if limit.name == TARGET), 1.0)
+    figures = [figures_of(scheme, target) for _, scheme in columns]
     return {
         "columns": [(label, keys_of(scheme)) for label, scheme in columns],
         "rows": [[column.get(name) for column in classes] for name in names],
+        "figures": [(row.label, [row.show(each) for each in figures]) for row in (PRICE, BREAKS)],
         "found": _found,
     }
 
@@ -215,20 +218,17 @@ def _columns(table: AnalysisTable) -> list[tuple[str, AnalysisScheme]]:
     return [*schemes, *([("Next best", rivals[0])] if rivals else [])]
 
 
-def _reads(classes: list[dict[str, AnalysisClassCost]], name: str) -> bool:
-    """Whether a class is a query, or a write that must find its rows first under one of the designs."""
-    nodes = [column[name] for column in classes if name in column]
-    if nodes[0].operation == "query":
-        return True
-    return any(entry.access and entry.access != "point" for entry in nodes)
-
-
-def _read_per_s(entry: AnalysisClassCost) -> float:
-    return entry.rate_per_s * entry.entities_read
+def _order(entry: AnalysisClassCost) -> tuple[bool, float]:
+    """Queries first, those that read most at the head; then writes, the most frequent first."""
+    query = entry.operation == "query"
+    return not query, -entry.rate_per_s * (entry.entities_read if query else 1.0)
 
 
 def _found(entry: AnalysisClassCost) -> tuple[str, str, str | None]:
-    """How a query finds its rows: the access, its mood, and how many rows it reads for each that it returns."""
+    """How a query finds its rows: the access, its mood, and how many rows it reads for each that it returns; a write
+    that reads none is as good as its key."""
+    if entry.operation != "query" and not entry.entities_read:
+        return entry.access or "by its key", "good", None
     access, times = entry.access or "point", read_per_returned(entry)
     return access, _mood(entry, access, times), None if times is None else amount(times)
 

@@ -21,6 +21,7 @@ from pkadvisor.numbers import amount, lasting, percent, plural, ratio
 from pkadvisor.report.charts import heat_map, lines, stacked_bar
 from pkadvisor.report.charts.scales import Axis, AxisKind
 from pkadvisor.report.html.place import Context, Missing, Places
+from pkadvisor.report.summary.figures import figures_of
 
 GROWTHS = {"new_keys": "new keys", "rate": "requests", "rows_per_key": "rows per key"}
 LEVELS = {"keeps": "good", "over head-room": "warn", "over target": "bad"}
@@ -263,6 +264,8 @@ def _bill(designs: list[AnalysisCostDesign], unit: str) -> Markup:
 
 
 PER_MILLE = 1000
+SAME = 0.02
+"""Shares by which two figures of one load may differ and still be the same."""
 
 
 def heatmap(document: AnalysisDocument, table: AnalysisTable, places: Places) -> Context:
@@ -278,8 +281,19 @@ def heatmap(document: AnalysisDocument, table: AnalysisTable, places: Places) ->
         "heat": node,
         "maps": [(design, _chart(node, design, places), _one_template(design)) for design in node.designs],
         "heads": HEADS,
+        "peaks": {design.design: _other_peak(node, design, table) for design in node.designs},
         "over": PER_MILLE,
     }
+
+
+def _other_peak(node: AnalysisHeatMap, design: AnalysisDesign, table: AnalysisTable) -> str:
+    """The load of the hottest partition as the table of before and after has it, where the map has another figure."""
+    scheme = table.current if design.design == "current" else table.recommended
+    hottest = None if scheme is None else figures_of(scheme, node.target_per_s).hottest_partition
+    if hottest is None or not design.hottest:
+        return ""
+    shown, mapped = hottest, design.hottest.per_mille / PER_MILLE
+    return "" if abs(shown - mapped) <= max(1 / PER_MILLE, SAME * shown) else f"{ratio(shown)} its target"
 
 
 def _span(node: AnalysisHeatMap) -> str:

@@ -8,6 +8,7 @@ import shlex
 from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisTable
 from pkadvisor.numbers import rate
 from pkadvisor.report.documents.stored import quoted
+from pkadvisor.report.summary.counters import rate_beyond_every_key
 from pkadvisor.report.summary.figures import brief
 
 NO_RATE = "you add queries. No rate of one query, 0.001x to 1,000x, would."
@@ -27,12 +28,14 @@ def changes_if(table: AnalysisTable, inputs: str) -> tuple[str, ...]:
         return (NO_RATE,)
     if flip.query is not None and flip.rate_per_s is not None:
         before = next((q.rate_per_s for q in table.workload if q.name == flip.query), None)
-        name, after = f"'{brief(flip.query)}'", rate(flip.rate_per_s, like=before)
+        beyond = None if before is None else rate_beyond_every_key(flip, table, before)
+        name, after = f"'{brief(flip.query)}'", rate(beyond or flip.rate_per_s, like=before)
         turns = [f"{name} comes at {after}"]
         if before is not None:
             turn = f"{name} {'rises' if flip.rate_per_s > before else 'falls'}"
             turns = [f"{turn} from {rate(before)} to {after}", f"{turn} to {after}"]
-        return tuple(f"{turn}: {then}." for then in _instead(flip, table, inputs) for turn in turns)
+        ways = ["then no key holds"] if beyond is not None else _instead(flip, table, inputs)
+        return tuple(f"{turn}: {then}." for then in ways for turn in turns)
     if flip.turn == "dominated":
         return ("you add queries. No rate of today's queries would change it.",)
     if flip.turn == "ahead":

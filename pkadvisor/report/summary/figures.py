@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pkadvisor.documents.analysis_scheme import AnalysisClassCost, AnalysisFullScheme, AnalysisLostGoal, AnalysisScheme
 from pkadvisor.documents.explanation import ExplanationScheme
 from pkadvisor.numbers import FACTOR_MOST, amount, ratio
+from pkadvisor.report.summary.counters import ENTITY_COMMITS
 from pkadvisor.values import dataclass
 
 CAUSES = {
@@ -50,7 +51,8 @@ class FirstBreak:
     @property
     def cause_short(self) -> str:
         """The cause as a cell of a table names it."""
-        return CAUSES.get(self.cause, self.cause)
+        by_entity = self.cause.startswith(ENTITY_COMMITS)
+        return "one entity's commits" if by_entity else CAUSES.get(self.cause, self.cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,11 @@ BREAKS = FigureRow(
     lambda figures: figures.first_break is not None and figures.first_break.factor < 1,
 )
 READ = FigureRow("rows read per row returned", _read_of_all)
+PRICE = FigureRow("cost a month with storage", _price)
 ROWS: tuple[FigureRow, ...] = (
     FigureRow("hottest partition, peak", _times_target, lambda figures: (figures.hottest_partition or 0) > 1),
     READ,
-    FigureRow("cost a month with storage", _price),
+    PRICE,
     BREAKS,
 )
 """The table of before and after."""

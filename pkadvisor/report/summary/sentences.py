@@ -10,6 +10,7 @@ from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisInde
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
 from pkadvisor.documents.part import MOVES, OTHER_CASE, RATES_APART, TOO_MANY
 from pkadvisor.numbers import milliseconds, percent, rate, ratio
+from pkadvisor.report.summary.counters import counter_to_divide
 from pkadvisor.report.summary.figures import (
     SAME_LENGTH,
     brief,
@@ -105,7 +106,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
     if best is not None and not table.why_not:
         ordered += [
             ("Caveat", refused_entities(best)),
-            ("Caveat", _grown(best)),
+            ("Caveat", counter_to_divide(table, best) or _grown(best)),
             ("Caveat", _apart(best)),
             ("Caveat", sentence_of(next((t for t in table.notes if TOO_MANY in t), ""))),
             ("Caveat", _moves(best)),

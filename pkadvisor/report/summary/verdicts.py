@@ -18,7 +18,7 @@ ADD_INDEX_ROW = "add_index_row"
 HEADLINES = {
     "keep": ("KEEP THE KEY", "good"),
     "change": ("CHANGE THE KEY", "bad"),
-    ADD_INDEX_ROW: ("ADD AN INDEX ROW", "bad"),
+    ADD_INDEX_ROW: ("ADD AN INDEX ROW", "warn"),
     "choose": ("USE THIS KEY", "good"),
     "unsatisfied": ("NO KEY HOLDS EVERY CONSTRAINT", "bad"),
     "not_enough": ("NOT ENOUGH TO ADVISE", "bad"),
@@ -94,7 +94,7 @@ def sureness(confidence: AnalysisConfidence) -> str:
     if share is None:
         return f"unknown: {confidence.note}"
     if confidence.basis == "counted":
-        counted = str(confidence.note).replace(" (", ", ").removesuffix(")")
+        counted = str(confidence.note).removeprefix("counted on ").replace(" (", ": ").removesuffix(")")
         return "high (every row was counted)" if confidence.sure else f"medium ({counted})"
     assumed = str(confidence.note).removeprefix(OF_FILE).removeprefix("; ")
     often = "all random redraws" if share == 1 else f"{percent(share)} of random redraws"

@@ -310,7 +310,7 @@ def uneven_entity_per_s(subject: Subject) -> float | None:
 
 
 def commits_per_s_max(subject: Subject) -> float | None:
-    """Commits that one entity can take.
+    """Commits of one entity that are served; of more, clients give some up.
 
     Only for writes that read.
     """
@@ -318,17 +318,16 @@ def commits_per_s_max(subject: Subject) -> float | None:
         return None
     from pkadvisor.design.load.contention import contention
 
-    return contention(0.0, subject.view.limits).commits_per_s_max
+    return contention(0.0, subject.view.limits).commits_per_s_served
 
 
 def commits_per_s_comfortable(subject: Subject) -> float | None:
     """Commits of one entity at which few attempts fail."""
-    most = commits_per_s_max(subject)
-    if most is None:
+    if not read_modify_write(subject):
         return None
-    from pkadvisor.design.load.contention import COMFORTABLE_LOAD
+    from pkadvisor.design.load.contention import COMFORTABLE_LOAD, contention
 
-    return COMFORTABLE_LOAD * most
+    return COMFORTABLE_LOAD * contention(0.0, subject.view.limits).commits_per_s_max
 
 
 def attempts_per_commit(subject: Subject) -> float | None:

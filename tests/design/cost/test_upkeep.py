@@ -188,11 +188,13 @@ KEYS = ["{name} | {pad(shard,3)}", "{name}_{pad(shard,3)} | ''", "all | {name}_{
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_counter_updated_780_times_a_second_is_infeasible_under_every_key(key: str) -> None:
-    """A read of 3.97 ms and a write of 8.04 ms on average: 83 commits a second. 780 x 0.01201 ÷ 0.5 = 18.7 rows."""
+    """A read of 3.97 ms and a write of 8.04 ms on average: 83 commits a second, 0.62 of it served.
+
+    780 x 0.01201 ÷ 0.5 = 18.7 rows."""
     partition, row = key.replace("''", "").split(" | ")
     scheme = KeyScheme(parse_key(partition, row))
     (broken,) = [v for v in estimate(scheme, counter(1, 780, FLAT)).violations if v.code == "hot-entity-contention"]
-    assert broken.limit == pytest.approx(1 / 0.01201, rel=0.001)
+    assert broken.limit == pytest.approx(0.62 / 0.01201, rel=0.001)
     assert broken.measured == pytest.approx(780)
     assert "over 19 rows" in broken.message
     assert not broken.assumed
@@ -209,12 +211,12 @@ def test_the_sharded_counter_that_is_proposed_is_feasible() -> None:
 
 
 def test_growth_that_nobody_declared_is_told_as_assumed() -> None:
-    """40/s commit, three times as many do not."""
+    """40/s are served, three times as many are not: 83 x 0.62 = 51.6 are."""
     scheme = KeyScheme(parse_key("{name}_{pad(shard,3)}", ""))
     (broken,) = [v for v in estimate(scheme, counter(1, 40)).violations if v.code == "hot-entity-contention"]
     assert broken.assumed
-    assert broken.severity == pytest.approx(3 * 40 * 0.01201, rel=0.001)
-    assert "hot-entity-contention" not in codes(estimate(scheme, counter(1, 20)))
+    assert broken.severity == pytest.approx(3 * 40 / 51.62, rel=0.001)
+    assert "hot-entity-contention" not in codes(estimate(scheme, counter(1, 17)))
     new_keys = Growth(1.2, GrowthOf.NEW_KEYS)  # more counters, none of them hotter
     assert "hot-entity-contention" not in codes(estimate(scheme, counter(1, 40, new_keys)))
 
@@ -229,17 +231,18 @@ def test_the_hottest_entity_is_that_of_the_parameters() -> None:
     skewed = bench_of(even.population, asked)
     skewed = replace(skewed, workload=replace(skewed.workload, growth=FLAT))
     (broken,) = [v for v in estimate(scheme, skewed).violations if v.code == "hot-entity-contention"]
+    assert "writes one entity, 'total_000' | ''," in broken.message and broken.keys == ("total_000",)
     share = 1 / sum(k**-1.2 for k in range(1, 101))
     assert broken.measured == pytest.approx(400 * share)
 
 
 def test_growth_ends_where_one_entity_cannot_commit_more() -> None:
-    """8/s take 8 x 0.01201 of its time: 10.4 times as many take all of it, 5.2 times half."""
+    """0.62 ÷ 0.01201 = 51.6: 8/s may grow 6.45 times. Head-room ends at 80 % of it, as that of others."""
     (found,) = entity_breaks(counter(1, 8, FLAT))
     assert (found.resource, found.by, found.unit) == ("entity", (GrowthOf.RATE,), "commits/s")
-    assert (found.measured, found.limit) == (pytest.approx(8), pytest.approx(83.3, rel=0.001))
-    assert found.factor == pytest.approx(10.41, rel=0.001)
-    assert found.factor_comfort == pytest.approx(5.204, rel=0.001)
+    assert (found.measured, found.limit) == (pytest.approx(8), pytest.approx(51.62, rel=0.001))
+    assert found.factor == pytest.approx(6.453, rel=0.001)
+    assert found.factor_comfort == pytest.approx(0.8 * found.factor)
     whole = estimate(KeyScheme(parse_key("{name}_{pad(shard,3)}", "")), counter(1, 8, FLAT))
     assert whole.break_factor == found.factor
     assert whole.break_cause == "commits of one entity by add"

@@ -309,6 +309,8 @@ def test_updates_that_got_412_are_read_modify_writes(conflicts: int, taken: bool
     seen = under(tmp_path, "{name}", *puts)
     (update,) = seen.workload.classes
     assert update.read_modify_write is taken
+    each = under(tmp_path, "{name}", *(put | {"status": 204} for put in puts)).workload.classes[0].rate
+    assert update.rate.mean_per_s == pytest.approx(each.mean_per_s * (0.85 if taken else 1)), "commits, not attempts"
     assert any("15 % of its attempts got 412" in note for note in seen.notes) is taken
 
 

@@ -97,3 +97,12 @@ def test_what_time_is_shown_is_said(change: dict[str, Any], words: tuple[str, st
     page = render_html(document, HtmlOptions(sections=("heatmap",))).decode()
     for word in words:
         assert word in page
+
+
+def test_a_map_that_differs_from_the_table_of_figures_says_by_what() -> None:
+    document = result("footrace")
+    assert "table of before and after says" not in render_html(document, HtmlOptions(sections=("heatmap",))).decode()
+    document["tables"][0]["current"]["hot_partition"]["entities_per_s_peak"] = 2_500
+    page = render_html(document, HtmlOptions(sections=("heatmap",))).decode()
+    now, then = page.split("<h4>The recommended keys</h4>")
+    assert "The table of before and after says 1.25x its target" in now and "before and after says" not in then

@@ -316,7 +316,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ({"basis": "counted"}, "high (every row was counted), if the load is as declared."),
         (
             {"basis": "counted", "sure": False, "note": "counted on this file (9 rows)"},
-            "medium (counted on this file, 9 rows), if the load is as declared.",
+            "medium (this file: 9 rows), if the load is as declared.",
         ),
         (
             {"sure": False, "note": "of this file"},

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 import numpy as np
 import pytest
 
-from pkadvisor.design.load.contention import attempts_at_most, contention
+from pkadvisor.design.load.contention import SERVED_LOAD, attempts_at_most, contention
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_virtual
@@ -133,6 +133,11 @@ def test_an_open_loop_commits_what_comes_up_to_the_prediction_and_loses_the_rest
     assert much.served / seconds == pytest.approx(PREDICTED, rel=0.1)
     assert much.lost == much.requests - much.served > much.served / 2
     assert much.conflicts >= UPDATES_MAX * much.lost
+
+
+def test_at_the_limit_one_update_in_a_hundred_is_given_up() -> None:
+    found = arrays_open(SERVED_LOAD * PREDICTED, 60)
+    assert 0.003 < found.lost / found.requests < 0.02
 
 
 def test_both_ways_answer_alike() -> None:

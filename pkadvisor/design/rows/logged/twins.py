@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import combinations
-from math import isclose, prod
+from math import prod
 from typing import Final
 
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, requests_of
@@ -13,7 +13,7 @@ from pkadvisor.design.rows.logged.shapes import PartOfClass
 from pkadvisor.lazy import pl
 from pkadvisor.observe.minutes import MinuteSeries, added
 from pkadvisor.observe.profile.data_profile import DataProfile
-from pkadvisor.observe.workload import DrawBy, Operation, QueryClass, Rate, Workload
+from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Comparison, Filter, conjuncts, properties
 
@@ -27,12 +27,6 @@ def same_class(one: QueryClass, other: QueryClass) -> bool:
         getattr(one, name) == getattr(other, name)
         for name in ("operation", "filter", "kind", "top", "order_by", "entities_per_request", "sets")
     )
-
-
-def rate_is_logged(query: QueryClass, workload: Workload) -> bool:
-    """Whether the rate of a class is that of its attempts in the log."""
-    logged = workload.logged.get(query.name, query.rate)
-    return query.draw.by is DrawBy.LOG and isclose(logged.mean_per_s, query.rate.mean_per_s, rel_tol=SAME_RATE)
 
 
 def rate_of_both(one: Rate, other: Rate, first: MinuteSeries | None, second: MinuteSeries | None) -> Rate:

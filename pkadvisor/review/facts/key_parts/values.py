@@ -83,7 +83,7 @@ def counter_commits_per_s(subject: Subject) -> float:
     """The commits of one entity a second under If-Match: one read and one write after the other."""
     from pkadvisor.design.load.contention import contention
 
-    return contention(0.0, subject.view.limits).commits_per_s_max
+    return contention(0.0, subject.view.limits).commits_per_s_served
 
 
 def rises_with_arrival(subject: Subject) -> bool | None:
