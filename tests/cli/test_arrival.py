@@ -22,7 +22,7 @@ def arrival(folder: Path, *, ahead_h: int, name: str, log: bool = True) -> str:
         at = BEGIN + timedelta(seconds=n)
         told = at + timedelta(hours=ahead_h) * (n * 37 % 80) / 80
         key = f"b{n % 4}", f"{told:%Y%m%d%H%M%S}_{n:03}" if not name else f"j{n:03}"
-        other = BEGIN + timedelta(minutes=2, hours=ahead_h) if ahead_h else BEGIN - timedelta(hours=n)
+        other = BEGIN + timedelta(minutes=2, hours=ahead_h) if ahead_h else BEGIN - timedelta(minutes=n)
         rows.append(f"{key[0]},{key[1]},x{n % 5}" + (f",{other:%FT%TZ}" if name else ""))
         lines.append({"table": "Jobs", "op": "insert", "pk": key[0], "rk": key[1], "at": f"{at:%FT%TZ}"})
     (folder / "jobs.csv").write_text("\n".join(rows) + "\n")
