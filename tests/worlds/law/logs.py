@@ -357,14 +357,10 @@ def _same_keys(form: str, world: World, table: Document, other: Document, folder
     if assumed and stays and set(current.index_rows) <= set(logged.index_rows):
         return  # keys in use stay, with rows added, though growth that nobody declared passes a target
     # Whether a load at its target passes it is told by the measured rate.
-    if any(abs(1 - _printed_break(scheme)) <= RATE for scheme in (priced, table["recommended"])):
+    if any(abs(1 - printed_goals(scheme)["break factor"]) <= RATE for scheme in (priced, table["recommended"])):
         return
     # The goals have an order: keys that are better at one may be worse at those behind it.
     goal = beaten(printed_goals(priced), printed_goals(table["recommended"]))
     if goal is not None:
         one, two = (next(g["value"] for g in s["goals"] if g["goal"] == goal) for s in (table["recommended"], priced))
         yield Broken(NAME, f"{form}: keys, by {goal}", best.text, f"{logged.text}: {two}", one)
-
-
-def _printed_break(scheme: Document) -> float:
-    return next(float(each["value"]) for each in scheme["goals"] if each["goal"] == "break factor")
