@@ -59,6 +59,16 @@ def test_first_rows_of_many_partitions_are_one_range(per_s: float, hot: bool) ->
     assert all("'first' reads the first 2 rows each time" in m and "a queue service" in m for m in messages)
 
 
+def test_a_scan_that_reads_on_behind_its_first_rows_reads_neighbouring_partitions() -> None:
+    """No key has the order of the notes: all 80 rows of a city are read for the first two."""
+    columns = {"city": [f"c{n % 3}" for n in range(240)], "id": [*range(240)], "note": [f"x{n}" for n in range(240)]}
+    rows = population_of(columns, TYPES | {"note": EdmType.STRING})
+    asked = query("first", "city eq '{city}'", order=("note",), top=2, rate=200.0)
+    found = estimate(KeyScheme(parse_key("{city}_{pad(id,5)}", "''")), bench_of(rows, asked))
+    (message,) = [v.message for v in found.violations if v.code == "hot-range"]
+    assert message.startswith("'first' reads neighbouring partitions")
+
+
 def test_the_first_rows_of_a_table_bear_a_scan_that_stops() -> None:
     rows = population_of({"city": [f"c{n % 3}" for n in range(30)], "id": list(range(30))}, TYPES)
     read, (load,) = _load(rows, query("first", None, top=5), KeyScheme(parse_key("{city}", "{pad(id,5)}")))
