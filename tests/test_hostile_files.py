@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -300,7 +301,7 @@ def _no_rows(data: dict) -> None:  # type: ignore[type-arg]
     del data["rows"]
 
 
-def _many(data: dict) -> None:  # type: ignore[type-arg]
+def _many(data: dict[str, Any]) -> None:
     for number in range(1000):
         data["properties"].append({**data["properties"][-1], "name": f"more{number}"})
 

@@ -380,7 +380,5 @@ def counter_findings(scheme: KeyScheme, bench: Bench) -> tuple[list[Violation], 
     most = contended.commits_per_s_served
     severity = 1 + contended.rate_per_s / most
     if severity >= 2:
-        return [
-            Violation("counter", text, per_s * bench.horizon_factor, most, "commits/s", 1 + contended.rate_per_s / most)
-        ], []
+        return [Violation("counter", text, per_s * bench.horizon_factor, most, "commits/s", severity)], []
     return [], [Remark("counter", text)]

@@ -162,7 +162,7 @@ def _query_of(
         filter=None if class_traffic.op in ("insert", "upsert") else read.filter,
         rate=rate,
         kind=class_traffic.kind or None,
-        order_by=order or _order_of_keys(class_traffic, scheme, read.filter, types, of_queue=_is_queue(traffic)),
+        order_by=order or _order_of_keys(class_traffic, scheme, read.filter, types, traffic),
         top=class_traffic.top,
         draw=Draw(DrawBy.LOG, stated=True),
         sets=read.sets,
@@ -258,8 +258,7 @@ def _order_of_keys(
     scheme: KeyScheme | None,
     filter_: Filter | None,
     types: Mapping[str, EdmType],
-    *,
-    of_queue: bool,
+    table: TableTraffic,
 ) -> tuple[OrderBy, ...]:
     """The order in which a class that stops at ``$top`` gets its rows from the current keys, where it means something:
     whoever pads a rank or reverses a time wants the best or the newest first, whoever names a bound the next, and
@@ -278,7 +277,7 @@ def _order_of_keys(
     name = part.properties[0] if part is not None else ""
     way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
     edm = types.get(name, EdmType.STRING)
-    waits = of_queue or bool(fixed - set(part_properties((*key.partition, *parts[:place]))))
+    waits = bool(fixed - set(part_properties((*key.partition, *parts[:place])))) or _is_queue(table)
     meant = edm.numeric or (
         edm is EdmType.DATETIME and (way < 0 or waits or (name, "range") in twins.shape_of(filter_))
     )

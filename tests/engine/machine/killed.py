@@ -112,7 +112,8 @@ def operation(turn: int, step: Step) -> Operation:
 async def rearrange(store: EmbeddedStore, chance: Random) -> None:
     """A split of some range, or a merge of two; one that is refused goes by."""
     stamp = store.stamp
-    leader, found = stamp.leader(), stamp.map()  # type: ignore[union-attr]
+    assert stamp is not None
+    leader, found = stamp.leader(), stamp.map()
     if leader is None or found is None or not found.entries:
         return
     place = chance.randrange(len(found.entries))

@@ -83,7 +83,8 @@ def test_a_flipped_bit_in_what_tells_of_the_replicas_changes_nothing(name: str, 
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
         with open_directory(tmp_path, durability="written") as store:
             assert store.execute(Insert("tab", entity(place))).ok
-            assert store.stamp.layout.extent_nodes == 3  # type: ignore[union-attr]
+            assert store.stamp is not None
+            assert store.stamp.layout.extent_nodes == 3
         assert b'"replicas":3' in file.read_bytes(), "it is mended"
 
 
