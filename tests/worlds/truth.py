@@ -13,6 +13,7 @@ from math import ceil
 
 from tests.worlds.answers import Answers, Instance
 from tests.worlds.model import Scheme
+from tests.worlds.other_kinds import OtherRows
 from tests.worlds.requests import Plan, Requests, Sent, admitted
 from tests.worlds.rows import Stored
 
@@ -67,6 +68,7 @@ class Counting:
 
     requests: Requests
     answers: Answers
+    others: OtherRows | None = None
 
     def count(self, instance: Instance) -> Count:
         """What one instance costs; raises Broken through ``check`` only."""
@@ -84,6 +86,8 @@ class Counting:
             elif plan.back:
                 got += sum(1 for r in layout.rows[sent.start : stop] if r.entity in matching and r.via == plan.via)
             scanned = stop - sent.start
+            if self.others is not None:
+                scanned += self.others.read(plan, layout.scheme.each_key()[plan.via][0], sent)
             read += scanned
             sent_total += 1
             pages += max(1, ceil(scanned / PAGE))

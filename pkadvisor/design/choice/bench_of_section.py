@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pkadvisor.design.choice.candidates import with_rules_of_table
+from pkadvisor.design.choice.kind_labels import kind_labels
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, sensitivity_of, types_of
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key
@@ -23,6 +24,7 @@ from pkadvisor.design.rows.fronts import keep_logged_inserts
 from pkadvisor.design.rows.logged.choices import plain_name
 from pkadvisor.design.rows.logged.inserts import logged_rows
 from pkadvisor.design.rows.logged.known_entities import inserted_by_log, share_there
+from pkadvisor.design.rows.other_kinds import RowsOfKind
 from pkadvisor.design.rows.population import EXACT_ROWS_MAX, GroupCounts, Population, count_groups
 from pkadvisor.design.rows.samples.screen import keep_declared
 from pkadvisor.design.rows.sets.pairs import pairs_of_rows
@@ -86,6 +88,8 @@ def bench_for(
         limits,
         size,
         declared_sizes=declared_sizes,
+        other_kinds=_rows_of_other_kinds(section),
+        kind_label=kind_labels([section.kind or "", *(s.kind or "" for s in section.siblings)])[section.kind or ""],
         refused=data.refused,
         secret=frozenset(name for name, what in sensitivity_of(section).items() if what == "secret"),
     )
@@ -219,6 +223,24 @@ def names_of_others(section: Section) -> list[str] | None:
     """The properties of the other kinds of a table; None where those of one are not known."""
     types = [types_of(other) for other in section.siblings]
     return [name for each in types for name in each] if all(types) else None
+
+
+def _rows_of_other_kinds(section: Section) -> tuple[RowsOfKind, ...]:
+    """The rows of the other kinds of a table under each of their keys in use, as far as they can be counted."""
+    out = list[RowsOfKind]()
+    for other in section.siblings:
+        data = other.data
+        if data is None:
+            continue
+        hashed = bool(data.hashed or (section.data is not None and section.data.hashed))
+        frame, scheme = _frame(data), declared_keys(other.declared, data.types, other.design_path, kind=other.kind)
+        each = other.entities / max(1, frame.height)
+        for key, index_row in scheme.each_key() if scheme is not None else [(None, None)]:
+            parts = (*key.partition, *key.row) if key is not None else ()
+            if not any(part.several for part in parts):
+                needed = [name for part in key.partition for name in part.properties] if key and index_row else []
+                out.append(RowsOfKind(other.kind or "", key, frame.drop_nulls(needed), data.types, each, hashed=hashed))
+    return tuple(out)
 
 
 def _keys_in_use(section: Section) -> list[Key]:

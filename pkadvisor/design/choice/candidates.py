@@ -289,7 +289,7 @@ def main_keys(ground: KeyGround) -> list[KeyScheme]:
     for name, pattern in PATTERNS.items():
         count = 0
         for key in pattern(ground):
-            scheme = KeyScheme(key, (), name)
+            scheme = KeyScheme(ground.told_apart(key), (), name)
             if scheme.text not in seen:
                 seen[scheme.text] = scheme
                 count += 1

@@ -227,7 +227,7 @@ def judge(
     checked = verified(advice, section, bench, dataset, lambda: advise(bench, current, named))
     more += _easy(checked.advice)
     more += _at_limit(checked.advice)
-    more += scans_of_other_kinds(section, (checked.advice.current, checked.advice.recommended))
+    more += scans_of_other_kinds(bench, (checked.advice.current, checked.advice.recommended))
     more += text_notes(checked.advice.recommended, KeyGround(bench, separator_for(bench)))
     advice = checked.advice
     if detailed:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import permutations
 
+from pkadvisor.design.choice.kind_labels import with_label
+from pkadvisor.design.keys.scheme import Key, leading_text
 from pkadvisor.design.keys.transforms import (
     Atom,
     Field,
@@ -57,6 +59,13 @@ class KeyGround:
     def part(self, name: str) -> Part:
         """The piece of key for a property."""
         return part_for(name, self.population)
+
+    def told_apart(self, key: Key) -> Key:
+        """A key with the label of its kind before RowKeys that lie in the partitions of another kind, whose keys in use
+        do not begin with labels of their own: reads of a partition else read the rows of both."""
+        label = self.bench.kind_label
+        meets = any(o.key is not None and _in_one_partition(key, o.key, label) for o in self.bench.other_kinds)
+        return Key(key.partition, with_label(key.row, label)) if meets else key
 
     @property
     def population(self) -> Population:
@@ -130,6 +139,11 @@ class KeyGround:
     def bounded(self, name: str) -> float:
         """Requests per second whose filter bounds a property: a key that begins with it narrows their scans."""
         return sum(d.query.rate.mean_per_s for d in self.bench.demands if name in d.conditions.ranges)
+
+
+def _in_one_partition(key: Key, other: Key, label: str) -> bool:
+    """Whether rows of two kinds lie in one partition and no labels tell their RowKeys apart; ``label`` would."""
+    return key.partition == other.partition and not leading_text(key.row).startswith(label)
 
 
 def _finds(query: QueryClass) -> bool:
@@ -272,7 +286,9 @@ def _unique_in_sample(partition: list[Part], row: list[Part], ground: KeyGround)
     spare = [n for n in population.types if n not in used and n not in changing and _identifies(n, population)]
     fixed = [n for d in ground.reading() for n in d.conditions.equal]
     spare.sort(key=lambda n: _tail_rank(n, population))
-    ordered = list(dict.fromkeys(n for n in (*ground.in_use.identifiers, *fixed, *spare) if n in spare))
+    # No two entities share all of the properties of the current key.
+    current = ground.in_use.key.properties if ground.in_use.key is not None else ()
+    ordered = list(dict.fromkeys(n for n in (*ground.in_use.identifiers, *fixed, *current, *spare) if n in spare))
     few = population.surplus(atoms) < max(COLLISIONS_TELLING, population.rows // 1000)
     if few:  # a handful of collisions is told apart by almost anything, which proves nothing: only identifiers count
         ordered = [n for n in ordered if 2 * population.distinct([("p", n)]) > population.rows]

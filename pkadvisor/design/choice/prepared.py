@@ -11,13 +11,11 @@ from dataclasses import replace
 from pkadvisor.design.choice.asked_texts import weighable, with_values_asked
 from pkadvisor.design.choice.bench_of_section import bench_for, check_classes, names_of_others, of_known_properties
 from pkadvisor.design.choice.sections import Section, declared_keys, observed, types_of
-from pkadvisor.design.keys.key_terms import NOTHING_KNOWN
+from pkadvisor.design.cost.other_kind_rows import counts_other_kinds, kinds_read
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.shared_keys import Entities, shared_among_kinds
-from pkadvisor.design.plan.access_plan import Access, AccessPlan
-from pkadvisor.design.plan.other_kinds import takes_in
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.logged.shapes import names_keys
 from pkadvisor.errors import UsageError
 from pkadvisor.limits import Limits
@@ -41,37 +39,29 @@ def with_shared_keys(bench: Bench, section: Section, schemes: Sequence[KeyScheme
     return replace(bench, shared=(*bench.shared, *dict.fromkeys(shared_keies)))
 
 
-def scans_of_other_kinds(section: Section, designs: Sequence[CostEstimate | None]) -> tuple[str, ...]:
-    """That scans of the table, and reads of whole partitions that other kinds share, read the rows of these as well,
-    which are not counted."""
-    rows = sum(other.data.rows for other in section.siblings if other.data is not None)
-    plans = [(d.scheme, c.plan) for d in designs if d is not None for c in d.classes if c.plan is not None]
-    scans = dict.fromkeys(p.query for _, p in plans if p.access is Access.TABLE_SCAN)
-    mixed = dict.fromkeys((p.query, kinds) for keys, p in plans if (kinds := _mixed_in(p, keys, section)))
-    return (
-        *(
-            f"'{name}' scans the table, and so reads the rows of its other kinds ({rows:,} given) as well: they are "
-            "not counted"
-            for name in scans
-            if rows
-        ),
-        *(
-            f"'{name}' reads whole partitions, and so the rows of {' and '.join(kinds)} that lie in them: they are not "
-            "counted, and no label at the beginning of the RowKey sets them apart"
-            for name, kinds in mixed
-        ),
-    )
-
-
-def _mixed_in(plan: AccessPlan, scheme: KeyScheme, section: Section) -> tuple[str, ...]:
-    """The other kinds of which, under their keys in use, a read of whole partitions reads rows."""
-    key, context = [*scheme.each_key()][plan.via][0], Context(dict(plan.types))
-    return tuple(
-        other.kind or ""
-        for other in section.siblings
-        if (keys := keys_in_use(other)) is not None
-        and any(takes_in(plan.access, key, theirs, context, NOTHING_KNOWN) for theirs, _ in keys.each_key())
-    )
+def scans_of_other_kinds(bench: Bench, designs: Sequence[CostEstimate | None]) -> tuple[str, ...]:
+    """That scans of the table, and of whole partitions that other kinds share, read the rows of these as well, and
+    whether they are counted."""
+    demands = {demand.query.name: demand for demand in bench.demands}
+    sentences = []
+    for design in designs:
+        for each in design.classes if design is not None else ():
+            plan = each.plan
+            key = [*design.scheme.each_key()][plan.via][0] if design is not None and plan is not None else None
+            met = kinds_read(plan, key, bench.other_kinds) if plan is not None and key is not None else ()
+            if plan is None or key is None or not met:
+                continue
+            kinds = " and ".join(dict.fromkeys(rows.kind for rows in met))
+            counted = plan.top is None and counts_other_kinds(plan, demands[each.name], key, met)
+            said = "they are counted" if counted else "they are not counted"
+            if plan.access is Access.TABLE_SCAN:
+                sentences.append(f"'{each.name}' scans the table, and so reads the rows of {kinds} as well: {said}")
+            else:
+                sentences.append(
+                    f"'{each.name}' reads whole partitions, and so the rows of {kinds} that lie in them: {said}; a "
+                    "label at the beginning of the RowKeys would set the kinds apart"
+                )
+    return tuple(dict.fromkeys(sentences))
 
 
 def keys_in_use(section: Section) -> KeyScheme | None:

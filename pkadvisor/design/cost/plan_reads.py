@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pkadvisor.design.cost.empty_requests import unheld
 from pkadvisor.design.cost.entity_rates import zipf_share
+from pkadvisor.design.cost.other_kind_rows import rows_of_other_kinds
 from pkadvisor.design.cost.scan_load import load_going_back, load_led_to, load_of_rows
 from pkadvisor.design.cost.scan_runs import Reading
 from pkadvisor.design.cost.scans import combinations, lie_among, rows_scanned
@@ -68,7 +69,7 @@ class _Known:
 def _basis(demand: Demand, bench: Bench) -> tuple[object, ...]:
     """What a read along a plan follows from beside the plan and the rows in its way: no rate is among it."""
     mine = (demand.instances, demand.weights, demand.returned, demand.bounds)
-    return (*mine, bench.limits, bench.declared_sizes, bench.property_bytes, bench.count_bytes)
+    return (*mine, bench.limits, bench.declared_sizes, bench.property_bytes, bench.count_bytes, bench.other_kinds)
 
 
 class _Kept:
@@ -239,6 +240,8 @@ def _requests(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench,
         fan_out *= choice_count(demand, population, plan.equal_atoms, name)
     each = rows_scanned(plan, demand, scheme, population)
     scanned, own = sum(each.values(), np.zeros(len(instances))), each[plan.via]
+    beside = rows_of_other_kinds(plan, demand, list(scheme.each_key())[plan.via][0], bench, population)
+    scanned = scanned if beside is None else scanned + beside
     if plan.access is Access.TABLE_SCAN:
         fan_out[:] = 1
     if plan.back:

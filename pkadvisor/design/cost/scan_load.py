@@ -47,6 +47,8 @@ def load_of_rows(
         return
     counts = rows_scanned(plan, demand, scheme, population)
     scanned = sum(counts.values(), np.zeros(len(load)))
+    if plan.access is Access.TABLE_SCAN and plan.top is None:  # rows of other kinds lie in partitions of their own
+        scanned = np.maximum(scanned, read.rows)
     total = np.maximum(scanned, 1e-300)
     for via, (other, row) in enumerate(scheme.each_key()):
         if via not in counts:

@@ -14,6 +14,7 @@ from pkadvisor.design.plan.access_plan import AccessPlan, Way
 from pkadvisor.design.plan.requests import PairRepair
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import Fronts
+from pkadvisor.design.rows.other_kinds import RowsOfKind
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import Guarantee
 from pkadvisor.lazy import Bools, Floats
@@ -423,6 +424,10 @@ class Bench:
     """Keys in use that rows of other kinds of the table have too, or could have."""
     beside: Mapping[str, float] = field(default_factory=dict)
     """What other tables and kinds bring to each target of the account at the worst moment of all, by cause."""
+    other_kinds: tuple[RowsOfKind, ...] = ()
+    """The rows of the other kinds of the table, under their keys in use."""
+    kind_label: str = ""
+    """What tells RowKeys of this kind apart from those of the others."""
     refused: tuple[str, ...] = ()
     """Why the service refuses some of the entities, whatever their keys."""
     secret: frozenset[str] = frozenset()

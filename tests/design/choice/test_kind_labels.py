@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from pkadvisor.design.choice.kind_labels import kind_labels
 from pkadvisor.design.choice.several_kinds.judge_kinds import apart
-from pkadvisor.design.choice.several_kinds.kinds import kind_labels
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.shared_keys import Entities, shared_among_kinds
 from pkadvisor.table.edm import EdmType

@@ -27,6 +27,7 @@ from tests.worlds.answers import Answers
 from tests.worlds.law.complete import missing_rows
 from tests.worlds.law.totals import Figures, breaks, load_of, terms, worst
 from tests.worlds.model import Asked, Kind, Scheme, World
+from tests.worlds.other_kinds import OtherRows
 from tests.worlds.requests import Plan, Requests, TooManyError, plan_of
 from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
@@ -45,12 +46,19 @@ UPPER = "upper bound"
 class ClassTruth:
     """The true means of one class under one scheme."""
 
-    def __init__(self, plan: Plan | None, layout: Layout, answers: Answers, written: Written) -> None:
+    def __init__(
+        self,
+        plan: Plan | None,
+        layout: Layout,
+        answers: Answers,
+        written: Written,
+        others: OtherRows | None = None,
+    ) -> None:
         self.plan, self.answers, self.written = plan, answers, written
         self.read = self.returned = self.requests = self.sent = 0.0
         self.read_max = 0
         self.load: Counter[str] = Counter()
-        self.counting = None if plan is None else Counting(Requests(plan, layout), answers)
+        self.counting = None if plan is None else Counting(Requests(plan, layout), answers, others)
         if self.counting is None:
             return
         runs = Counter[tuple[int, int]]()
@@ -154,7 +162,7 @@ def _truth(
     plan = plan_of(asked, printed) if printed["filters"] else None
     try:
         written = written_by(asked, layout, mine, plan, declared(asked, world))
-        return asked, ClassTruth(plan, layout, mine, written)
+        return asked, ClassTruth(plan, layout, mine, written, OtherRows(world, kind))
     except TooManyError:
         return None
 

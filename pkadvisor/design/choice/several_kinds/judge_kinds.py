@@ -10,15 +10,15 @@ from dataclasses import replace
 
 from pkadvisor.design.choice.judge import VERIFY_ROUNDS, judge, learn, readable
 from pkadvisor.design.choice.key_building import digits, separator_for
+from pkadvisor.design.choice.kind_labels import begin_apart, kind_labels, with_label
 from pkadvisor.design.choice.prepared import entities_of
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, judged_beside, table_name
 from pkadvisor.design.choice.several_kinds.arrange import arrange
 from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, account_of
-from pkadvisor.design.choice.several_kinds.kinds import Arranged, Bond, KindPool, bonds_of, bound, kind_labels
+from pkadvisor.design.choice.several_kinds.kinds import Arranged, Bond, KindPool, bonds_of, bound
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
-from pkadvisor.design.keys.transforms import Literal, Part
 from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
 from pkadvisor.design.load.shared_keys import Entities, shared_key
 from pkadvisor.design.rows.atoms import atoms_of
@@ -85,21 +85,6 @@ def _accounts(judged: Sequence[Judged], limits: Limits) -> tuple[tuple[AccountLo
 
 ONE_SET = 1.5
 """Times that the entities of a key and those that one transaction writes may lie apart, so that they are the same."""
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Labels: the fixed texts that keys begin with, which tell rows of several kinds apart.
-
-
-def with_label(parts: tuple[Part, ...], label: str) -> tuple[Part, ...]:
-    """A template with a label before all that it begins with."""
-    first = leading_text(parts)
-    return (Literal(label + first), *(parts[1:] if first else parts))
-
-
-def begin_apart(one: tuple[Part, ...], other: tuple[Part, ...]) -> bool:
-    """Whether both begin with texts of which neither begins the other: a range over the one leaves out the other."""
-    texts = (leading_text(one), leading_text(other))
-    return all(texts) and not texts[0].startswith(texts[1]) and not texts[1].startswith(texts[0])
 
 
 # ----------------------------------------------------------------------------------------------------------------------

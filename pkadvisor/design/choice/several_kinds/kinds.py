@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from itertools import count
 
 from pkadvisor.design.choice.conflicts import Constraint, constraint_of
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
-from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.design.choice.kind_labels import kind_labels, with_label
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
 from pkadvisor.observe.workload import QueryClass, Transaction, Workload
 from pkadvisor.table.edm import EdmType
@@ -229,16 +228,6 @@ def bound(workload: Workload, bonds: Sequence[Bond], kind: str) -> Workload:
     return replace(workload, transactions=(*workload.transactions, *added))
 
 
-def kind_labels(kinds: Sequence[str]) -> dict[str, str]:
-    """A label for each kind of a table, of which none begins another: its name, with a number where two are alike."""
-    out = dict[str, str]()
-    for kind in kinds:
-        word = "".join(ch for ch in kind.upper() if ch.isalnum())[:12] or "KIND"
-        texts = (f"{word}{'' if n == 1 else n}:" for n in count(1))
-        out[kind] = next(text for text in texts if text not in out.values())
-    return out
-
-
 def labelled(scheme: KeyScheme, kind: str, among: Sequence[str] = ()) -> KeyScheme:
     """The scheme with the kind before the RowKey of every row in the shared partition, so that kinds interleave.
 
@@ -246,12 +235,10 @@ def labelled(scheme: KeyScheme, kind: str, among: Sequence[str] = ()) -> KeySche
     """
     label = kind_labels(among or (kind,))[kind]
 
-    def marked(row: tuple[Part, ...]) -> tuple[Part, ...]:
-        first = leading_text(row)
-        return (Literal(label + first), *(row[1:] if first else row))
-
     rows = tuple(
-        IndexRow(Key(r.key.partition, marked(r.key.row)), r.copy) if scheme.same_partition(r) else r
+        IndexRow(Key(r.key.partition, with_label(r.key.row, label)), r.copy) if scheme.same_partition(r) else r
         for r in scheme.index_rows
     )
-    return KeyScheme(Key(scheme.main.partition, marked(scheme.main.row)), rows, f"{scheme.pattern} + kinds interleaved")
+    return KeyScheme(
+        Key(scheme.main.partition, with_label(scheme.main.row, label)), rows, f"{scheme.pattern} + kinds interleaved"
+    )

@@ -1,0 +1,59 @@
+"""Rows of the other kinds of a table: a request that no key bounds to one kind reads them as well.
+
+Their keys are those in use: what is proposed for another kind is not known while one kind is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pkadvisor.design.keys.scheme import Key, key_expression
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.lazy import Floats, pl
+from pkadvisor.table.edm import EdmType
+
+
+class RowsOfKind:
+    """The rows of another kind that lie under one key in use, main or index row.
+
+    ``frame`` holds the entities at hand that have such a row, each of which stands for ``entities_each``. ``key`` is
+    None where no keys are in use: the rows then lie somewhere in the table. ``hashed``: some values are tokens.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        key: Key | None,
+        frame: pl.DataFrame,
+        types: Mapping[str, EdmType],
+        entities_each: float,
+        *,
+        hashed: bool = False,
+    ) -> None:
+        self.kind, self.key, self.hashed = kind, key, hashed
+        self._frame, self._types, self._entities_each = frame, dict(types), entities_each
+        self._counts: dict[tuple[Part, ...], pl.DataFrame] = {}
+
+    @property
+    def total(self) -> float:
+        """Rows in the table."""
+        return self._frame.height * self._entities_each
+
+    def beginning(self, text: str) -> float:
+        """The rows whose PartitionKey begins with a text; all of them where there is none."""
+        if not text or self.key is None:
+            return 0.0 if text else self.total
+        counts = self._counted(self.key.partition)
+        return float(counts.filter(pl.col("text").str.starts_with(text))["rows"].sum())
+
+    def in_partitions(self, parts: tuple[Part, ...], asked: pl.Series) -> Floats:
+        """The rows where some parts of the PartitionKey have each of the texts ``asked`` for."""
+        rows = asked.to_frame("text").join(self._counted(parts), on="text", how="left", maintain_order="left")["rows"]
+        return rows.fill_null(0.0).to_numpy()
+
+    def _counted(self, parts: tuple[Part, ...]) -> pl.DataFrame:
+        """How many rows have each text of some parts."""
+        if parts not in self._counts:
+            texts = self._frame.select(key_expression(parts, self._types).alias("text"))
+            self._counts[parts] = texts.group_by("text").agg((pl.len() * self._entities_each).alias("rows"))
+        return self._counts[parts]
