@@ -182,6 +182,8 @@ class Transaction:
     pair: tuple[str, str, str] | None = None
     """In place of ``group_by``: the property of whose values two belong together, and the names of the two. Where the
     entities have both names as properties, each of them names a pair; else any two values may meet."""
+    entities: int | None = None
+    """Entities of a set, where one of the writes declares several in each request; None where the data tells it."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from math import ceil
 
 from tests.worlds.answers import row_weights
@@ -24,8 +25,12 @@ ROWS_MOST = 100
 def declared(asked: Asked, world: World) -> Transaction | None:
     """The first transaction that a write belongs to, of those whose writes are all of one kind: what others save is
     counted for the kinds together."""
-    of_kind = {a.name for a in world.asked if a.kind == asked.kind}
-    return next((t for t in world.transactions if asked.name in t.together and of_kind.issuperset(t.together)), None)
+    of_kind = {a.name: a.entities_per_request for a in world.asked if a.kind == asked.kind}
+    for each in world.transactions:
+        if asked.name in each.together and of_kind.keys() >= {*each.together}:
+            written = [of_kind[name] for name in each.together]
+            return replace(each, entities=sum(written)) if max(written) > 1 and each.pair is None else each
+    return None
 
 
 def sets_of(kind: Kind, transaction: Transaction) -> list[list[int]]:
@@ -130,6 +135,12 @@ def insert_requests(asked: Asked, layout: Layout, transaction: Transaction | Non
         return 1 - kept / 2 + sum(shares[via] / 2 if via in grouped else shares[via] for via in away)
     requests = 0.0
     most = max(1, ROWS_MOST // inside(scheme))
+    if transaction.entities is not None:  # every set has so many
+        requests = _requests_each(transaction.entities, most)
+        for via in away:
+            beside = ROWS_MOST // sum(1 for key in keys if key[0] == keys[via][0])
+            requests += shares[via] * (_requests_each(transaction.entities, beside) if via in grouped else 1)
+        return requests
     for one_set in sets_of(kind, transaction):
         requests += ceil(len(one_set) / most)
         for via in away:
@@ -137,6 +148,11 @@ def insert_requests(asked: Asked, layout: Layout, transaction: Transaction | Non
             beside = sum(1 for key in keys if key[0] == keys[via][0])
             requests += ceil(written / (ROWS_MOST // beside)) if via in grouped else written
     return requests / len(kind.rows)
+
+
+def _requests_each(entities: int, most: int) -> float:
+    """Group transactions for each entity of a set, of which one takes ``most``."""
+    return ceil(entities / most) / entities
 
 
 def _varies(template: str) -> bool:
