@@ -44,12 +44,12 @@ class RowsOfKind:
         if not text or self.key is None:
             return 0.0 if text else self.total
         counts = self._counted(self.key.partition)
-        return float(counts.filter(pl.col("text").str.starts_with(text))["rows"].sum())
+        return float(counts.filter(pl.col("text").str.starts_with(text)).get_column("rows").sum())
 
     def in_partitions(self, parts: tuple[Part, ...], asked: pl.Series) -> Floats:
         """The rows where some parts of the PartitionKey have each of the texts ``asked`` for."""
-        rows = asked.to_frame("text").join(self._counted(parts), on="text", how="left", maintain_order="left")["rows"]
-        return rows.fill_null(0.0).to_numpy()
+        rows = asked.to_frame("text").join(self._counted(parts), on="text", how="left", maintain_order="left")
+        return rows.get_column("rows").fill_null(0.0).to_numpy()
 
     def _counted(self, parts: tuple[Part, ...]) -> pl.DataFrame:
         """How many rows have each text of some parts."""
