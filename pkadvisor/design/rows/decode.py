@@ -94,8 +94,7 @@ def observe(
         for part in parts
         if not part.foreign
     ]
-    left, log_notes = reads_apart([(each, read.filter) for each, read in decoded])
-    decoded = [(each, read) for each, (_, read) in zip(left, decoded, strict=True) if each is not None]
+    decoded, log_notes = reads_apart(decoded)
     shapes = {(_OPERATIONS[str(each.op)], twins.shape_of(read.filter)) for each, read in decoded}
     in_keys = {name for key, _ in scheme.each_key() for name in key.properties} if scheme is not None else set()
     log = _LoggedClasses()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from pkadvisor.design.rows.logged.twins import shape_of
 from pkadvisor.lazy import pl
@@ -29,22 +29,33 @@ def committed(traffic: ClassTraffic) -> ClassTraffic:
     return replace(_share_of(traffic, 1 - share), sample=sample, conflicts=share)
 
 
-def reads_apart(
-    classes: Sequence[tuple[ClassTraffic, Filter | None]],
-) -> tuple[list[ClassTraffic | None], list[str]]:
+class _Filtered(Protocol):
+    """What a class of requests was read as."""
+
+    @property
+    def filter(self) -> Filter | None:
+        """What it asks for, over properties."""
+
+
+_Read = TypeVar("_Read", bound=_Filtered)
+
+
+def reads_apart(classes: Sequence[tuple[ClassTraffic, _Read]]) -> tuple[list[tuple[ClassTraffic, _Read]], list[str]]:
     """The classes of a log without the reads that attempts of read-modify-writes of the same entities send, which are
-    counted with these (None where no reads are left), and a note for each class that had some."""
-    out, notes = list[ClassTraffic | None](), list[str]()
-    for each, asked in classes:
-        names = shape_of(asked)
-        updates = [c for c, named in classes if c.conflicts and each.address and shape_of(named) == names]
+    counted with these, and a note for each class that had some."""
+    out, notes = list[tuple[ClassTraffic, _Read]](), list[str]()
+    for each, read in classes:
+        names = shape_of(read.filter)
+        updates = [c for c, changed in classes if c.conflicts and each.address and shape_of(changed.filter) == names]
         if each.op != "query" or not updates:
-            out.append(each)
+            out.append((each, read))
             continue
         attempts = sum(update.requests / (1 - update.conflicts) for update in updates)
         left = 1 - attempts / max(1, each.requests)
-        out.append(_share_of(each, left) if left > READS_LEFT else None)
-        count = min(each.requests, round(attempts)) if left > READS_LEFT else each.requests
+        count = each.requests
+        if left > READS_LEFT:
+            out.append((_share_of(each, left), read))
+            count = round(attempts)
         known = ", ".join(sorted(name for name, _ in names))
         notes.append(
             f"{count:,} of {each.requests:,} logged reads of one entity by {known} are counted with the updates that "
