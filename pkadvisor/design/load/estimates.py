@@ -170,15 +170,6 @@ class Violation:
     sets_of: float = 0.0
 
 
-SETS_LEAST, SETS_ALL = 8.0, 20.0
-"""What broken sets weigh beside factors over a target: few of them, and all of them."""
-
-
-def sets_weight(sets: float, sets_of: float) -> float:
-    """The severity of so many broken sets."""
-    return SETS_LEAST + (SETS_ALL - SETS_LEAST) * min(1.0, sets / sets_of)
-
-
 @dataclass(frozen=True, slots=True)
 class Remark:
     """Something that the owner of the design should know and that breaks nothing by itself."""
