@@ -28,6 +28,8 @@ UNSEEN = 3
 """Columns for which a hot spot may be hidden by chance and still be the same."""
 ONE_WAY = 0.7
 """Share of the moves that go one way from which on hot spots are fronts."""
+MOVES_LEAST = 3
+"""Moves below which a hot spot does not move: it came once, and went."""
 FAR_MOST = 0.3
 """Share of moves that may be jumps where hot spots are fronts."""
 HOT = 0.1
@@ -114,7 +116,9 @@ def _moving(loads: Floats, by_row: Floats, columns: Floats, of: str, in_column: 
     count = round(float(np.median([len(columns_spots) for columns_spots in spots if columns_spots] or [0])))
     if not 0 < count <= SPOTS_MAX or in_spots < MOVED:
         return None
-    onward, total_moves, far = _moves(spots)
+    onward, total_moves, far, moves = _moves(spots)
+    if moves < MOVES_LEAST:
+        return None
     share = min(1.0, in_spots)
     if total_moves and abs(onward) >= ONE_WAY * total_moves and far <= FAR_MOST:
         way, end = ("rise", "last") if onward > 0 else ("fall", "first")
@@ -145,8 +149,9 @@ def _spots(excess: Floats) -> list[_Spot]:
     return [s for s in out if s.mass >= most / 10]
 
 
-def _moves(spots: Sequence[Sequence[_Spot]]) -> tuple[float, float, float]:
-    """(rows that hot spots go up, less those they go down; rows that they go in all; share of moves that are jumps).
+def _moves(spots: Sequence[Sequence[_Spot]]) -> tuple[float, float, float, int]:
+    """(rows that hot spots go up, less those they go down; rows that they go in all; share of moves that are jumps;
+    moves).
 
     A spot comes from the nearest one of the column before. It has moved when it is a whole row away from where its last
     move ended: the chance of single cells is no movement.
@@ -171,7 +176,7 @@ def _moves(spots: Sequence[Sequence[_Spot]]) -> tuple[float, float, float]:
         # One that is not seen for some columns may be seen again.
         now += [k for k in known if column - k[2] <= UNSEEN and all(_gap(k[0], spot) > NEAR for spot in after)]
         known = now or known
-    return onward, total, jumps / max(1, near + jumps)
+    return onward, total, jumps / max(1, near + jumps), near + jumps
 
 
 def _gap(one: _Spot, other: _Spot) -> int:
