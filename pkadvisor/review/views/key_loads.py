@@ -156,26 +156,32 @@ def entities_to_come(name: str, groups: tuple[str, ...], view: TableView, *, you
     """Entities of each value of ``groups``, on average, that a number tells apart until the declared growth is over:
     those held, which the growth multiplies, or those held and those inserted; None where neither is declared.
 
-    A group without a declared number of values counts as one. Inserts are not counted where a number may be given out
-    again, nor, unless ``young``, at a rate that would have brought all that is held within ``YOUNG_S``.
+    New keys are new groups only where the number of groups is not declared: declared values do not become more, so that
+    each has more entities. A group without a declared number of values counts as one. Inserts are not counted where a
+    number may be given out again, nor, unless ``young``, at a rate that would have brought all that is held within
+    ``YOUNG_S``.
     """
     growth, known = view.workload.growth, distinct_of(view)
-    factor = 1.0 if growth is None or growth.of is GrowthOf.RATE else max(1.0, growth.factor)
     held, many = declared_entities(view) or 0.0, float(math.prod(known.get(n, 1) for n in groups))
-    new_groups = factor if groups and growth is not None and growth.of is GrowthOf.NEW_KEYS else 1.0
+    fixed = growth is None or growth.of is not GrowthOf.NEW_KEYS or {*groups} <= known.keys()
+    factor = growth.factor if growth is not None and growth.of is not GrowthOf.RATE and fixed else 1.0
     rate = inserted_mean_per_s(view) if young else lasting_inserts_per_s(view)
     if rate is None or not _given_out_once(name, view) or (groups and name in known):
         rate = 0.0
-    to_come = max(held * factor, held + rate * lifetime_s(view.workload)) / new_groups
-    return max(held, to_come) / many or None
+    return max(held * max(1.0, factor), held + rate * lifetime_s(view.workload)) / many or None
 
 
 def _given_out_once(name: str, view: TableView) -> bool:
     """Whether a number stays that of one entity: nothing is deleted, or it is named as the number of an entity."""
     deleted = any(c.operation is Operation.DELETE for c in view.workload.classes)
+    return not (deleted or view.workload.retention_s) or numbers_entities(name, view)
+
+
+def numbers_entities(name: str, view: TableView) -> bool:
+    """Whether a number is named as that of an entity: ``orderId``, ``parcel_no``, ``parcel`` of Parcels."""
     tables = [t for t in (view.section.table, view.section.kind) if t]
     named = any(counter_of(name, table) or stands_for_entity(name, table) for table in tables)
-    return not (deleted or view.workload.retention_s) or named or named_like_identifier(name)
+    return named or named_like_identifier(name)
 
 
 def digits_of_values(count: float | None) -> int:

@@ -7,17 +7,16 @@ from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Sortable, Ticks, Time
-from pkadvisor.design.load.widths import SPARE, calendar_digits
+from pkadvisor.design.load.estimates import DEFAULT_HORIZON_FACTOR
+from pkadvisor.design.load.widths import SPARE, calendar_digits, numbers_to_come
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.rows.counters import DIGITS_MAX
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, names_keys, over_properties
-from pkadvisor.review.views.key_loads import digits_of_values, values_least
+from pkadvisor.review.views.key_loads import declared_entities, digits_of_values, distinct_of, values_least
 from pkadvisor.review.views.reads import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
-
-DIGITS = {EdmType.INT32: 10, EdmType.INT64: 19}
-"""Digits that hold every number of the type."""
 
 
 @once
@@ -149,16 +148,31 @@ def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
         return ReverseTicks(name) if descending else Ticks(name)
     if part.padded_width or (part.plain_property and edm in (EdmType.INT32, EdmType.INT64)):
         least = digits_of_values(None if view.has_data else values_least(name, view))
-        used = part.padded_width if part.padded_width >= least else least + SPARE
-        width = used if part.padded_width else digits_for(name, view) or DIGITS[EdmType.INT64]
+        used = part.padded_width if part.padded_width >= least else width_needed(name, least, view)
+        width = used if part.padded_width else digits_for(name, view) or DIGITS_MAX[EdmType.INT64]
         return ReversePad(name, width) if descending else Pad(name, width)
     return None
 
 
 def digits_for(name: str, view: TableView) -> int | None:
     """The digits that a whole number is padded to: as far as these are known, else those of its type."""
-    width = DIGITS.get(view.types.get(name, EdmType.STRING))
+    width = DIGITS_MAX.get(view.types.get(name, EdmType.STRING))
     return None if width is None else digits_known(name, view) or width
+
+
+def width_needed(name: str, least: int, view: TableView) -> int:
+    """The digits to pad a number to that needs ``least`` at the least, as ``analyze`` counts them: with data those of
+    the rows and of the entities to come, else those of all entities to come, since nobody says whether it begins anew
+    for each PartitionKey."""
+    if view.has_data:
+        return max(least + SPARE, digits_known(name, view) or 0)
+    growth, held = view.workload.growth, declared_entities(view)
+    if name in distinct_of(view) or held is None:
+        return least + SPARE
+    factor = DEFAULT_HORIZON_FACTOR if growth is None else max(1.0, growth.factor)
+    reach = numbers_to_come(int(held), 0, view.workload, factor)
+    most = DIGITS_MAX.get(view.types.get(name, EdmType.INT64), DIGITS_MAX[EdmType.INT64])
+    return max(least + SPARE, min(most, len(str(reach)) + SPARE))
 
 
 def digits_known(name: str, view: TableView) -> int | None:
