@@ -17,7 +17,7 @@ from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Context, Part
 from pkadvisor.design.keys.transforms.periods import tokens
-from pkadvisor.design.load.widths import lifetime_s, named_like_identifier
+from pkadvisor.design.load.widths import lifetime_s, named_like_identifier, named_like_measure
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import rows_beside, rows_written
 from pkadvisor.design.plan.other_kinds import takes_in
@@ -178,10 +178,11 @@ def _given_out_once(name: str, view: TableView) -> bool:
 
 
 def numbers_entities(name: str, view: TableView) -> bool:
-    """Whether a number is named as that of an entity: ``orderId``, ``parcel_no``, ``parcel`` of Parcels."""
+    """Whether a number is named as that of an entity: ``orderId``, ``parcel_no``, ``parcel`` of Parcels; not ``score``
+    of Scores, which is a measure."""
     tables = [t for t in (view.section.table, view.section.kind) if t]
-    named = any(counter_of(name, table) or stands_for_entity(name, table) for table in tables)
-    return named or named_like_identifier(name)
+    of_table = any(counter_of(name, table) or stands_for_entity(name, table) for table in tables)
+    return named_like_identifier(name) or (of_table and not named_like_measure(name))
 
 
 def digits_of_values(count: float | None) -> int:
