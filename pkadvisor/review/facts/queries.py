@@ -30,6 +30,7 @@ from pkadvisor.review.facts.query_requests import (
     periods_spread,
     pointer_reads,
     pointer_reads_per_s,
+    read_at_least,
     requests_at_once,
     requests_per_s,
     rows_chosen,
@@ -42,6 +43,7 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.findings import often_text
 from pkadvisor.review.views.key_loads import follows_clock, mixed_in, partitions_most
 from pkadvisor.review.views.partition_reads import mean_scanned
+from pkadvisor.review.views.reads import cut_at_ends
 from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.table.odata import properties
 
@@ -103,13 +105,13 @@ def cause(subject: Subject) -> str | None:
 
 def filtered(subject: Subject) -> bool | None:
     """Whether entities are read that its filter then drops."""
-    plan = subject.view.plan_of(subject.query)
-    return None if plan is None else _drops(plan)
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else _drops(subject, plan)
 
 
-def _drops(plan: AccessPlan) -> bool:
-    """Whether a filter drops rows, and not only at both ends of a range of periods that are asked one by one."""
-    ends = {plan.periods.property} if plan.periods is not None else set[str]()
+def _drops(subject: Subject, plan: AccessPlan) -> bool:
+    """Whether a filter drops rows, and not only at both ends of a range of periods."""
+    ends = cut_at_ends(subject.view, subject.item)
     return any(not set(properties(f)) <= ends for f in (*plan.rest, *plan.client))
 
 
@@ -126,8 +128,8 @@ def beside_keys(subject: Subject) -> tuple[str, ...] | None:
     plan = subject.view.plan_of(subject.item)
     if plan is None:
         return None
-    by_periods = () if plan.periods is None else (plan.periods.property,)
-    return tuple(name for name in plan.unserved if name not in by_periods) or plan.unserved
+    ends = cut_at_ends(subject.view, subject.item)
+    return tuple(name for name in plan.unserved if name not in ends) or plan.unserved
 
 
 def or_parts(subject: Subject) -> float | None:
@@ -260,7 +262,7 @@ def rare(subject: Subject) -> bool:
 def dropping(subject: Subject) -> bool | None:
     """Whether whole partitions are read for what a filter keeps of them."""
     plan = subject.view.plan_of(subject.item)
-    return None if plan is None else plan.access in served.SCANS and _drops(plan)
+    return None if plan is None else plan.access in served.SCANS and _drops(subject, plan)
 
 
 EMPTY_SHARE = 0.5
@@ -377,6 +379,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.comparisons", N, "comparisons", comparisons, Basis.DERIVED, about="Comparisons of one request."),
     Fact("query.filter_comparisons", N, "comparisons", filter_comparisons),
     Fact("query.entities_read", N, "entities", entities_read, Basis.ESTIMATED, about="Entities read for one query."),
+    Fact("query.read_at_least", T, "", read_at_least, about="At least, where its window is open to the present."),
     Fact("query.entities_read_max", N, "entities", entities_read_max, about="The most that one query reads."),
     Fact("query.entities_returned", N, "entities", entities_returned, about="Entities that one query is after."),
     Fact("query.pages", N, "pages", pages, Basis.ESTIMATED),

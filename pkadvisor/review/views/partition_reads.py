@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.conditions import Range, conditions
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part, part_properties
@@ -38,7 +38,7 @@ from pkadvisor.review.views.key_loads import (
     taken_beside,
     values_most,
 )
-from pkadvisor.review.views.reads import once, span_s
+from pkadvisor.review.views.reads import bounding_period, once, span_s, to_now_s
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS
 from pkadvisor.table.odata import Parameter
@@ -169,11 +169,14 @@ def _window_load(query: QueryClass, view: TableView) -> float | None:
 
 @once
 def in_window(view: TableView, query: QueryClass) -> float | None:
-    """Entities that a query reads in its window of arrival times, by the mean rate of the inserts and the declared
-    values of what the keys fix beside the time; None where the keys do not bound the window, or nobody knows these."""
+    """Entities that a query reads in its window of arrival times, at the least where that is open to the present: by
+    the mean rate of the inserts and the declared values of what the keys fix beside the time, of whole periods where
+    the key holds those; None where the keys do not bound the window, or nobody knows these."""
     plan, span, rate = view.plan_of(query), _window_s(view, query), inserted_mean_per_s(view)
     if view.has_data or plan is None or span is None or rate is None or plan.via or plan.top is not None:
         return None
+    if period := bounding_period(view, plan):
+        span = max(span, PERIOD_S[period.unit])
     known = distinct_of(view)
     fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)}
     bounded = plan.periods.property if plan.periods is not None else ""
@@ -185,14 +188,29 @@ def in_window(view: TableView, query: QueryClass) -> float | None:
 
 @once
 def _window_s(view: TableView, query: QueryClass) -> float | None:
-    """Seconds of the window of arrival times that a query wants and the keys bound; None where there is none."""
+    """Seconds of the window of arrival times that a query wants and the keys bound, at the least where it is open to
+    the present; None where there is none."""
+    span = _window(view, query)
+    if span is None:
+        return None
+    return to_now_s(span) if span.high is None else span_s(span)
+
+
+def open_window(view: TableView, query: QueryClass) -> bool:
+    """Whether a query wants all that has come since a time before another: an hour and more by ``at ge {at-1h}``."""
+    span = _window(view, query)
+    return span is not None and to_now_s(span) is not None
+
+
+def _window(view: TableView, query: QueryClass) -> Range | None:
+    """The window of arrival times that a query wants and the keys bound; None where there is none, or several."""
     plan = view.plan_of(query)
     if plan is None or query.filter is None or names_keys(query):
         return None
     bounded = set(atom_properties(plan.range_atom)) if plan.range_atom is not None else set[str]()
     bounded |= {plan.periods.property} if plan.periods is not None else set()
     spans = [span for name, span in conditions(query.filter).ranges.items() if name in bounded and arrives(name, view)]
-    return span_s(spans[0]) if len(spans) == 1 else None
+    return spans[0] if len(spans) == 1 else None
 
 
 def unsized(view: TableView, small: frozenset[str]) -> Unsized | None:
@@ -293,13 +311,14 @@ def _wanted(query: QueryClass, view: TableView) -> float:
 
 
 def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:
-    """Entities that one request reads along its plan; 1 where nobody declares how many there are."""
+    """Entities that one request reads along its plan, those of its window of time among them; 1 where nobody declares
+    how many there are."""
     if plan is None:
         return 1.0
     if plan.top is not None and plan.order_served and not plan.unserved:
         return float(plan.top)
     if plan.access is Access.ROW_RANGE:
-        return max(1.0, _range_size(plan, view) or 1.0)
+        return max(1.0, _range_size(plan, view) or in_window(view, query) or 1.0)
     return max(1.0, (_mean_size(view) or 1.0) + mixed_size(plan, view)) if _whole(query, view) else 1.0
 
 
