@@ -290,27 +290,52 @@ def _peak_over(rates_by_view: Sequence[tuple[TableView, Mapping[str, float]]]) -
 
 
 def _entities(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole: bool) -> float:
-    """Entities that one request of a class reads or writes under a PartitionKey template, at the least."""
+    """Entities that one request of a class reads and writes under a PartitionKey template, at the least."""
     assert view.scheme is not None
     keys = tuple(view.scheme.each_key())
-    if query.operation.writes:
-        written = rows_written(query, view.scheme)
-        return query.entities_per_request * sum(n for via, n in written.items() if keys[via][0].partition == parts)
+    written = rows_written(query, view.scheme) if query.operation.writes else {}
+    count = query.entities_per_request * sum(n for via, n in written.items() if keys[via][0].partition == parts)
     plan = view.plan_of(query)
-    if plan is None:
-        return 0.0
+    if plan is None or not (read := read_first(query, view) if query.operation.writes else 1.0):
+        return count
+    if plan.follows and query.operation.writes and plan.via and view.scheme.main.partition == parts:
+        count += read
     if keys[plan.via][0].partition != parts:
-        return 0.0
+        return count
     total = (declared_entities(view) or 1.0) if whole and plan.via == 0 else 1.0
     total += mixed_size(plan, view) if whole else 0.0
-    return max(1.0, total if reads_all(plan) else min(total, plan.top or 1.0))
+    return count + max(read, total if reads_all(plan) else min(total, plan.top or 1.0))
 
 
-def taken_beside(query: QueryClass, view: TableView) -> float:
-    """Entities that one request counts in the partition of the entities that it names, at the least."""
+def read_first(query: QueryClass, view: TableView) -> float:
+    """Entities that a write reads before it writes, at the least: those that a read-modify-write changes, and one where
+    an update or delete does not know all that it needs."""
+    if query.operation is Operation.INSERT or not query.operation.writes:
+        return 0.0
+    if query.read_modify_write:
+        return query.entities_per_request
+    plan = view.plan_of(query) if query.operation is not Operation.UPSERT else None
+    return 1.0 if plan is not None and plan.unknown else 0.0
+
+
+def written_beside(query: QueryClass, view: TableView) -> float:
+    """Rows that one request writes in the partition of the entities that it names; of a query, the entities it reads,
+    at the least."""
     if view.scheme is None or not query.operation.writes:
         return query.entities_per_request
     return query.entities_per_request * rows_beside(query, view.scheme)
+
+
+def taken_beside(query: QueryClass, view: TableView) -> float:
+    """Entities that one request reads and writes in the partition of the entities that it names, at the least."""
+    plan = view.plan_of(query) if query.operation.writes else None
+    elsewhere = plan is not None and plan.via and not plan.follows and not _beside(plan, view)
+    return written_beside(query, view) + (0.0 if elsewhere else read_first(query, view))
+
+
+def _beside(plan: AccessPlan, view: TableView) -> bool:
+    keys = [*view.scheme.each_key()] if view.scheme is not None else []
+    return bool(keys) and keys[plan.via][0].partition == keys[0][0].partition
 
 
 def reads_all(plan: AccessPlan) -> bool:

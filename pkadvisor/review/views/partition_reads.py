@@ -34,9 +34,11 @@ from pkadvisor.review.views.key_loads import (
     mixed_size,
     partitions_most,
     rated,
+    read_first,
     reads_all,
     taken_beside,
     values_most,
+    written_beside,
 )
 from pkadvisor.review.views.reads import bounding_period, once, span_s, to_now_s
 from pkadvisor.review.views.views import TableView
@@ -307,7 +309,7 @@ def _wanted(query: QueryClass, view: TableView) -> float:
     if query.operation is Operation.QUERY:
         return _read(plan, view, query)
     read = _read(plan, view, query) if plan is not None and plan.unknown and query.operation not in INSERTS else 0.0
-    return taken_beside(query, view) + read
+    return max(taken_beside(query, view), written_beside(query, view) + read)
 
 
 def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:
@@ -357,9 +359,10 @@ before them the template of the PartitionKey of index rows."""
 
 
 def entity_per_s(view: TableView) -> float | None:
-    """Requests a second at the peak for the one entity that is named most; None where none is."""
+    """Reads and writes a second at the peak of the one entity that is named most; None where none is."""
     named = ((q, name) for q in rated(view) if (name := _entity(q, view)) is not None)
-    return highest_together(view, ((name, q, q.rate.sustained_per_s) for q, name in named))
+    each = ((name, q, q.rate.sustained_per_s * (1.0 + min(1.0, read_first(q, view)))) for q, name in named)
+    return highest_together(view, each)
 
 
 def partition_per_s(view: TableView) -> float | None:
