@@ -42,7 +42,7 @@ from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.findings import often_text
 from pkadvisor.review.views.key_loads import follows_clock, mixed_in, partitions_most
-from pkadvisor.review.views.partition_reads import mean_scanned
+from pkadvisor.review.views.partition_reads import matching_mean, mean_scanned
 from pkadvisor.review.views.reads import cut_at_ends
 from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.table.odata import properties
@@ -157,6 +157,22 @@ def order_unserved(subject: Subject) -> str | None:
 def turned_part(subject: Subject) -> str | None:
     """The key part that would give that order."""
     return order.turned_part(subject.view, subject.item) or None
+
+
+def sorted_to(subject: Subject) -> str | None:
+    """The period up to which the keys bring that order: within one the client sorts."""
+    return order.sorted_to(subject.view, subject.item) or None
+
+
+def runs_backwards(subject: Subject) -> str | None:
+    """The text that a RowKey holds in the order against the wanted one."""
+    return order.runs_backwards(subject.view, subject.item) or None
+
+
+def few_match(subject: Subject) -> bool:
+    """Whether no more entities match on average than it asks for at most, so that all are wanted."""
+    matching, wanted = matching_mean(subject.item, subject.view), subject.query.top
+    return matching is not None and wanted is not None and matching <= wanted
 
 
 def turned_where(subject: Subject) -> str | None:
@@ -393,6 +409,9 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.dropping", B, "", dropping),
     Fact("query.order_unserved", T, "", order_unserved),
     Fact("query.turned_part", T, "", turned_part),
+    Fact("query.sorted_to", T, "", sorted_to, Basis.DERIVED),
+    Fact("query.runs_backwards", T, "", runs_backwards, Basis.DERIVED),
+    Fact("query.few_match", B, "", few_match, Basis.DERIVED, may_be_unknown=False),
     Fact("query.turned_where", T, "", turned_where, Basis.DERIVED),
     Fact("query.row_key_left_out", T, "", row_key_left_out),
     Fact("query.row_key_meant", T, "", row_key_meant),

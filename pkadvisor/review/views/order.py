@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme
-from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Sortable, Ticks, Time
+from pkadvisor.design.keys.transforms import Context, Pad, Part, ReversePad, ReverseTicks, Sortable, Ticks, Time
 from pkadvisor.design.load.estimates import DEFAULT_HORIZON_FACTOR
 from pkadvisor.design.load.widths import SPARE, calendar_digits, numbers_to_come
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
@@ -86,13 +86,50 @@ def _sorted_keys(scheme: KeyScheme, view: TableView) -> KeyScheme:
 @once
 def turned_part(view: TableView, query: QueryClass) -> str:
     """The key part that would bring the answers in the wanted order if it stood in the place of the one that runs the
-    other way; empty where that alone does not help."""
+    other way; empty where that alone does not help, and where a period runs that way already."""
+    turn = _turn(view, query)
+    return "" if turn is None or sorted_to(view, query) else str(turn[1])
+
+
+@once
+def sorted_to(view: TableView, query: QueryClass) -> str:
+    """The period, such as day, up to which a RowKey brings the answers in the wanted order; empty where it does not."""
+    turn = _turn(view, query)
+    if turn is None or (period := turn[0].period) is None:
+        return ""
+    by = next(o for o in query.order_by if o.property == period.property)
+    return period.unit if turn[0].order(Context(dict(view.types))) == (-1 if by.descending else 1) else ""
+
+
+@once
+def runs_backwards(view: TableView, query: QueryClass) -> str:
+    """The property of which a key holds the text in the order against the wanted one, and that no part turns; empty
+    where there is none."""
+    plan = _plan_in_order(view, query)
+    if plan is None or view.scheme is None or not order_unserved(view, query) or names_keys(query):
+        return ""
+    first = query.order_by[0].property
+    if view.types.get(first) is not EdmType.STRING or not _reads_rows(plan):
+        return ""
+    turned = replace(query, order_by=tuple(replace(o, descending=not o.descending) for o in query.order_by))
+    plans = view.plans_under(turned, view.scheme)
+    served = any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in plans)
+    return first if served else ""
+
+
+def _reads_rows(plan: AccessPlan) -> bool:
+    return plan.access in (Access.ROW_RANGE, Access.PARTITION_SCAN)
+
+
+@once
+def _turn(view: TableView, query: QueryClass) -> tuple[Part, Part] | None:
+    """(a part of the RowKey, the one that would bring the answers in the wanted order in its place)."""
     plan = _plan_in_order(view, query)
     if plan is None or view.scheme is None or not order_unserved(view, query):
-        return ""
+        return None
     over = _over_properties(view, query) if names_keys(query) else query
     if over is None:
-        return ""
+        return None
     for position, part in enumerate(key := list(view.scheme.each_key())[plan.via][0].row):
         by = next((o for o in query.order_by if part.properties == (o.property,)), None)
         turned = _turned(part, view, descending=by.descending) if by is not None else None
@@ -101,8 +138,8 @@ def turned_part(view: TableView, query: QueryClass) -> str:
         changed = (*key[:position], turned, *key[position + 1 :])
         plans = view.plans_under(over, _with_row(view.scheme, plan.via, changed))
         if any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in plans):
-            return str(turned)
-    return ""
+            return part, turned
+    return None
 
 
 @once

@@ -327,11 +327,18 @@ def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:
 def found_most(query: QueryClass, view: TableView) -> float | None:
     """Entities that a query finds on average at the most: its first n, or all that have the values which its key fixes;
     None where nobody says how many these are."""
-    plan, total, known = view.plan_of(query), declared_entities(view), distinct_of(view)
-    fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)} if plan is not None else {""}
-    most = total / math.prod(known[name] for name in fixed) if total and fixed <= known.keys() else math.inf
-    most = min(most, query.top or math.inf)
+    matching = matching_mean(query, view)
+    most = min(math.inf if matching is None else matching, query.top or math.inf)
     return None if math.isinf(most) else most
+
+
+def matching_mean(query: QueryClass, view: TableView) -> float | None:
+    """Entities on average that have the values which the key of a query fixes; None where nobody declares them."""
+    plan, total, known = view.plan_of(query), declared_entities(view), distinct_of(view)
+    fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)} if plan is not None else set[str]()
+    if plan is None or not total or view.has_data or not fixed <= known.keys():
+        return None
+    return total / math.prod(known[name] for name in fixed)
 
 
 def _range_size(plan: AccessPlan, view: TableView) -> float | None:
