@@ -15,9 +15,10 @@ from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import reads
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.key_loads import mixed_in
-from pkadvisor.review.views.partition_reads import found_most, in_window, mean_scanned, open_window
+from pkadvisor.review.views.partition_reads import found_most, mean_scanned
 from pkadvisor.review.views.served import reads_the_table
 from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.windows import in_window, open_window
 from pkadvisor.table.odata import comparison_count
 
 
