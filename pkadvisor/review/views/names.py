@@ -91,6 +91,7 @@ _FREE_TEXT = _known(
     "title subject comment comments description message note notes remark remarks body freetext betreff titel "
     "beschreibung kommentar nachricht bemerkung titre commentaire titulo descripcion comentario"
 )
+_SLASHED = _known("url uri href permalink path filepath fullpath pathname dateipfad dirpath directorypath folderpath")
 _YEAR = _known("year jahr annee anno jaar yyyy")
 _UNITS = {
     "year": _YEAR,
@@ -224,6 +225,12 @@ def free_text(name: str) -> bool:
     """Whether values so named are what people write."""
     parts = words(name)
     return bool(parts) and parts[0] not in _ASKS and parts[-1] in _FREE_TEXT
+
+
+def slashed(name: str) -> bool:
+    """Whether values so named nearly always hold a ``/``, which no key may: URLs and paths."""
+    parts = words(name)
+    return bool(parts) and parts[0] not in _ASKS and _ends(parts, _SLASHED) is not None
 
 
 def year(name: str) -> bool:

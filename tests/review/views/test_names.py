@@ -113,7 +113,9 @@ def test_accents_are_no_matter() -> None:
 @given(st.text(max_size=30))
 def test_any_name_is_read(name: str) -> None:
     asked = (names.personal, names.secret, names.token, names.login, names.free_text, names.year, names.calendar)
-    assert all(isinstance(ask(name), bool) for ask in (*asked, names.unstable_hash, names.moment_of_arrival))
+    assert all(
+        isinstance(ask(name), bool) for ask in (*asked, names.unstable_hash, names.moment_of_arrival, names.slashed)
+    )
     assert isinstance(names.counter_of(name, name), bool)
     assert all(word == word.lower() for word in names.words(name))
 
