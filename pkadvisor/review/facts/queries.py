@@ -224,6 +224,11 @@ FEW_PARTITIONS = 32
 """Of so few things of a few parts each nobody makes a table: their partitions are large."""
 
 
+def entities_mean(subject: Subject) -> float | None:
+    """Entities that it reads on average by the declared entities and values, also of less than a page."""
+    return mean_scanned(subject.item, subject.view)
+
+
 def one_small_partition(subject: Subject) -> bool:
     """Whether it reads one partition that is small by design.
 
@@ -396,6 +401,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.filter_comparisons", N, "comparisons", filter_comparisons),
     Fact("query.entities_read", N, "entities", entities_read, Basis.ESTIMATED, about="Entities read for one query."),
     Fact("query.read_at_least", T, "", read_at_least, about="At least, where its window is open to the present."),
+    Fact("query.entities_mean", N, "entities", entities_mean, Basis.DERIVED),
     Fact("query.entities_read_max", N, "entities", entities_read_max, about="The most that one query reads."),
     Fact("query.entities_returned", N, "entities", entities_returned, about="Entities that one query is after."),
     Fact("query.pages", N, "pages", pages, Basis.ESTIMATED),
