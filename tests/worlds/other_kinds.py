@@ -1,7 +1,8 @@
 """Rows of the other kinds of a table, under their keys in use, that a request for one kind reads as well.
 
 As the manual states it: scans of the table, and of whole partitions that are named by one value of each property, read
-the rows of all kinds; those of ranges over partitions, and of requests that ``$top`` ends, are not counted.
+the rows of all kinds; those of ranges over partitions, and of requests that ``$top`` ends, are not counted. Rows of a
+kind without keys lie anywhere, so that no request that is bound to a label reads them.
 """
 
 from __future__ import annotations
@@ -30,14 +31,16 @@ class OtherRows:
         if plan.top is not None or plan.back or not self._layouts:
             return 0
         if plan.access == "table scan" or (plan.access == "partition scan" and named_by_one_value(plan, partition)):
-            return self._among(partition if plan.access == "partition scan" else None, sent.terms)
+            return self._among(partition, plan.access, sent.terms)
         return 0
 
-    def _count(self, partition: str | None, terms: tuple[tuple[str, str, str], ...]) -> int:
+    def _count(self, template: str, access: str, terms: tuple[tuple[str, str, str], ...]) -> int:
+        partition = template if access == "partition scan" else None
+        labelled = isinstance(next(iter(parse(template)), None), str)
         count = 0
         for other, layout in self._layouts:
             if layout is None:
-                count += len(other.rows) if partition is None else 0
+                count += len(other.rows) if partition is None and not labelled else 0
                 continue
             templates = [key[0] for key in layout.scheme.each_key()]
             found = spanned(layout, terms)

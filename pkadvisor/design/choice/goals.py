@@ -33,7 +33,8 @@ from pkadvisor.design.choice.choice import (
     slowest_allowed,
 )
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.load.estimates import BREAK_ENOUGH, BREAK_LEAST, ClassCost, CostEstimate, Violation, sets_weight
+from pkadvisor.design.load.broken_sets import sets_weight
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, BREAK_LEAST, ClassCost, CostEstimate, Violation
 from pkadvisor.observe.workload import Operation
 from pkadvisor.values import dataclass
 

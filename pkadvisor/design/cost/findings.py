@@ -8,7 +8,8 @@ from pkadvisor.design.cost.shared_key_findings import overwriting, shared_violat
 from pkadvisor.design.keys.scheme import KeyScheme, isolating_lead
 from pkadvisor.design.keys.template import format_template, shown_by
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.load.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation, sets_weight
+from pkadvisor.design.load.broken_sets import sets_weight
+from pkadvisor.design.load.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.identifiers import time_collisions
 from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, longest_row, rows_overwritten

@@ -9,17 +9,17 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.other_kinds import leaves_out
-from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.demand import Demand, sampled_constant
 from pkadvisor.design.rows.other_kinds import RowsOfKind
 from pkadvisor.design.rows.population import Population
-from pkadvisor.lazy import Floats, np
+from pkadvisor.lazy import Floats, np, pl
 
 
 def kinds_read(plan: AccessPlan, key: Key, other_kinds: Iterable[RowsOfKind]) -> tuple[RowsOfKind, ...]:
     """The rows of other kinds that a scan of the table, or of whole partitions, reads: under keys that its bounds do
     not leave out, and that lie in the same partitions."""
     if plan.access is Access.TABLE_SCAN:
-        return tuple(o for o in other_kinds if o.key is None or not leaves_out(plan.access, plan.left_out, key, o.key))
+        return tuple(o for o in other_kinds if o.between(*_bounds(plan)))
     if plan.access not in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN):
         return ()
     label = leading_text(key.row)
@@ -42,14 +42,24 @@ def rows_of_other_kinds(
     if not met or not counts_other_kinds(plan, demand, key, met):
         return None
     if plan.access is Access.TABLE_SCAN:
-        return np.full(len(demand.instances), sum(each.beginning(leading_text(key.partition)) for each in met))
+        return np.full(len(demand.instances), sum(each.between(*_bounds(plan)) for each in met))
     fixed = tuple(part for part in key.partition if part.bucket_count is None)  # every bucket is asked
-    texts = key_texts(fixed, population=population).to_series()
-    named = [name for part in fixed for name in part.properties]
-    rows = demand.instances
-    if named and all(name in demand.constants for name in named):
-        rows = np.full(len(rows), int(np.argmax(np.logical_and.reduce([demand.constants[name] for name in named]))))
-    return np.asarray(sum(each.in_partitions(fixed, texts[rows]) for each in met))
+    constants = {
+        name: sampled_constant(demand, name, population)
+        for part in fixed
+        for name in part.properties
+        if name in demand.constants
+    }
+    asked = population.frame[demand.instances]
+    asked = asked.with_columns(pl.lit(v).cast(asked.schema[name]).alias(name) for name, v in constants.items())
+    texts = key_texts(fixed, population=population, rows=asked).to_series()
+    return np.asarray(sum(each.in_partitions(fixed, texts) for each in met))
+
+
+def _bounds(plan: AccessPlan) -> tuple[str, str]:
+    """The least PartitionKey that a scan of the table reads, and the one before which it ends; empty for no end."""
+    texts = {t.operator: "".join(map(str, t.text.pieces)) for t in plan.terms if t.name == "PartitionKey"}
+    return texts.get("ge", ""), texts.get("lt", "")
 
 
 def counts_other_kinds(plan: AccessPlan, demand: Demand, key: Key, met: Iterable[RowsOfKind]) -> bool:

@@ -82,28 +82,27 @@ class _Shared:
 
 
 def _shared_beginning(plan: AccessPlan, key: Key, other: Key) -> _Shared | None:
-    """What two PartitionKeys begin with, where requests fix all of it and some of it is of the entity, or where both go
-    on with the part that the range bounds; else None."""
+    """What two PartitionKeys begin with, where requests fix all of it and some of it is a variable part, or where both
+    go on with the part at which a range of partitions stops; else None."""
     if plan.access is not Access.PARTITION_RANGE_SCAN:
         return None
-    of_entity = False
+    shared = 0  # variable parts
     for place, (mine, theirs) in enumerate(zip(key.partition, other.partition, strict=False)):
-        rest = key.partition[place:]
-        if mine == theirs and (mine.constant is not None or mine.atom in plan.equal_atoms):
-            of_entity = of_entity or mine.constant is None
+        stops = mine.constant is None and shared == plan.fixed
+        if mine == theirs and not stops:
+            shared += mine.constant is None
             continue
-        if mine == theirs and mine.atom == plan.range_atom:
+        rest = key.partition[place:]
+        if mine == theirs:
             return _Shared(rest, "", True)
-        if not of_entity or (mine.constant is None and mine.atom in plan.equal_atoms):
+        if not shared or not (stops or mine.constant):
             return None
-        if mine.constant is None:
-            return _Shared(rest, theirs.constant or "", mine == theirs)
+        if stops:
+            return _Shared(rest, theirs.constant or "", False)
         text = theirs.constant
-        if text is None or not text.startswith(mine.constant):
+        if shared < plan.fixed or text is None or not text.startswith(mine.constant or ""):
             return None
-        free = rest[1:]
-        fixed = bool(free) and free[0].atom in plan.equal_atoms
-        return None if fixed else _Shared(free, text[len(mine.constant) :], False)
+        return _Shared(rest[1:], text[len(mine.constant or "") :], False)
     return None
 
 
@@ -206,8 +205,10 @@ def lie_among(plan: AccessPlan, key: Key, other: Key, demand: Demand, population
         if plan.access is not Access.PARTITION_RANGE_SCAN:
             return None
         if (shared := _shared_beginning(plan, key, other)) is not None:
-            if shared.same or _range_part(plan, shared.rest, demand) is None:
+            if shared.same:
                 return everywhere
+            if _range_part(plan, shared.rest, demand) is None:
+                return None if plan.begun else everywhere  # a label is no beginning of a value
             return _label_between(plan, shared.rest, shared.label, demand, population)
         return _label_between(plan, key.partition, leading_text(other.partition), demand, population)
     if plan.access in SEVERAL_PARTITIONS:
@@ -232,9 +233,11 @@ def _label_between(
     plan: AccessPlan, parts: tuple[Part, ...], label: str, demand: Demand, population: Population
 ) -> Bools | None:
     """For each instance whether keys that begin with a label lie between its bounds; None where none does."""
-    bounded = _range_part(plan, parts, demand)
-    if bounded is None or not label:
+    start = leading_text(parts)
+    bounded = _range_part(plan, parts[1:] if start else parts, demand)
+    if bounded is None or not label.startswith(start) or label == start:
         return None
+    label = label.removeprefix(start)
     part, span = bounded
     context = Context(population.types)
     falls = part.order(context) < 0

@@ -127,8 +127,8 @@ def times(given: Evidence) -> Ground:
         what = "data and a log of the same time"
         return Ground(name, title, sentence, False, what, rests, 1 - one.outside, 1.0, "share")
     sentence = (
-        f"'{worst}' asks for {_length(one.wanted_s)}, and the data holds {_length(one.span_s)} of {one.time}: on "
-        f"this data it brings everything, in a table that holds the window {ratio(one.wanted_s / one.span_s)} of that"
+        f"'{worst}' asks for {_length(one.wanted_s)} of {one.time}, and the data holds {_length(one.span_s)}: a table "
+        f"that holds all of the window has up to {ratio(one.wanted_s / one.span_s)} the rows that it reads here"
     )
     what = f"data over {_length(one.wanted_s)} or more"
     return Ground(name, title, sentence, False, what, rests, one.span_s, one.wanted_s, "s")
@@ -236,15 +236,18 @@ def _unpriced(given: Evidence) -> Ground | None:
     """The ground that does not carry because much of what is asked is of properties that no file holds; else None."""
     unpriced, workload = given.bench.workload.unpriced, given.bench.workload
     every = math.fsum(c.rate.mean_per_s for c in (*workload.classes, *unpriced))
-    share = math.fsum(c.rate.mean_per_s for c in unpriced) / every if every > 0 else 0.0
+    of_requests = math.fsum(c.rate.mean_per_s for c in unpriced) / every if every > 0 else 0.0
+    read = math.fsum(c.rate.mean_per_s * given.rows_scanned(c) for c in unpriced)
+    of_rows = read / max(read + given.best.entities_per_s, 1e-300)
+    share = max(of_requests, of_rows)
     if share < LOAD_DECIDES:
         return None
-    worst = max(unpriced, key=lambda c: (c.rate.mean_per_s, c.name))
+    worst = max(unpriced, key=lambda c: (c.rate.mean_per_s * given.rows_scanned(c), c.name))
     rate = rate_text(worst.rate.mean_per_s)
-    sentence = (
-        f"'{worst.name}' ({rate}) asks for a property that no file holds: how many entities it reads is not known, "
-        f"and {percent(share)} of the requests are like that"
-    )
+    like = f"{percent(of_requests)} of the requests are like that"
+    if of_rows > of_requests:
+        like = f"scans of the partitions that it names make {percent(of_rows)} of all rows read"
+    sentence = f"'{worst.name}' ({rate}) asks for a property that no file holds: what it finds is not known, and {like}"
     what = "an export of the table: it tells how many entities a partition holds"
     if worst.draw.by is not DrawBy.LOG:
         known = given.bench.population.types

@@ -233,16 +233,17 @@ def forbidden_in(text: str) -> list[str]:
     return [f"U+{ord(c):04X}" for c in sorted(set(text) & FORBIDDEN)]
 
 
-def key_texts(*keys: tuple[Part, ...], population: Population) -> pl.DataFrame:
-    """The texts of several templates over the rows at hand, in columns ``0``, ``1`` and so on.
+def key_texts(*keys: tuple[Part, ...], population: Population, rows: pl.DataFrame | None = None) -> pl.DataFrame:
+    """The texts of several templates over the rows at hand, or other ``rows`` like them, in columns ``0``, ``1``, ....
 
     A hidden value is a text whatever its type: its token stands in the key, also where a function of numbers or times
     would read the value. Texts are then equal where the true ones are; their order is that of the tokens.
     """
     types = types_shown(population.types, population.hashed)
-    frame = population.data.with_row_index("#seq")
-    shown = [over_tokens(parts, population.hashed) for parts in keys]
-    return frame.select(key_expression(parts, types).alias(str(n)) for n, parts in enumerate(shown))
+    frame = (population.data if rows is None else rows).with_row_index("#seq")
+    shown = {str(n): over_tokens(parts, population.hashed) for n, parts in enumerate(keys)}
+    texts = [key_expression(parts, types).alias(name) for name, parts in shown.items()]
+    return frame.with_columns(texts).select(*shown)  # also of a constant text there is one for each row
 
 
 # -- What a band of keys has in common, in the words of its key template: ``tenant-07 · 2026-01 … 2026-03``.

@@ -73,6 +73,10 @@ class AccessPlan:
     """What an update or delete needs and its filter does not name; it writes without a read where this is empty."""
     follows: bool = False
     """Whether the entity behind each row that is found is read."""
+    fixed: int = 0
+    """Variable parts of the PartitionKey, from the left, that a range of partitions has in common."""
+    begun: bool = False
+    """Whether a range of partitions has the beginning of the next part in common, and no more of it."""
     types: Mapping[str, EdmType] = field(default_factory=dict, compare=False, repr=False)
     """The types of the properties, by which ``filters`` writes values."""
 

@@ -209,6 +209,8 @@ class _Planner:
             back=back,
             types=self.types,
             left_out=left_out,
+            fixed=partition.fixed,
+            begun=partition.beginning is not None,
             top=self.query.top if ordered and not client and not own_kind else None,
         )
 

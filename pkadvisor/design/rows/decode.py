@@ -17,7 +17,7 @@ from pkadvisor.design.keys.transforms import Context, part_properties
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged import twins
 from pkadvisor.design.rows.logged.choices import choice_filter, choices_in, constants_of, expanded, plain_name
-from pkadvisor.design.rows.logged.committed import committed
+from pkadvisor.design.rows.logged.committed import committed, reads_apart
 from pkadvisor.design.rows.logged.known_entities import entity_reader
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
@@ -94,6 +94,7 @@ def observe(
         for part in parts
         if not part.foreign
     ]
+    decoded, log_notes = reads_apart(decoded)
     shapes = {(_OPERATIONS[str(each.op)], twins.shape_of(read.filter)) for each, read in decoded}
     in_keys = {name for key, _ in scheme.each_key() for name in key.properties} if scheme is not None else set()
     log = _LoggedClasses()
@@ -125,7 +126,7 @@ def observe(
         foreign=foreign,
         bursts_refused=traffic.bursts_refused,
     )
-    return Observed(workload, tuple(log.notes))
+    return Observed(workload, (*log.notes, *log_notes))
 
 
 def _knowing(
@@ -228,8 +229,7 @@ class _LoggedClasses:
         if class_traffic.conflicts:
             self.notes.append(
                 f"'{name}': {percent(class_traffic.conflicts)} of its attempts got 412, so it reads, changes and "
-                "writes under If-Match; its rate is that of the others; its reads are counted with it and among the "
-                "logged reads"
+                "writes under If-Match; its rate is that of the others"
             )
         if class_traffic.grouped:
             self.grouped.append(name)

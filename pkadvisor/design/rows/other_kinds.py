@@ -39,21 +39,23 @@ class RowsOfKind:
         """Rows in the table."""
         return self._frame.height * self._entities_each
 
-    def beginning(self, text: str) -> float:
-        """The rows whose PartitionKey begins with a text; all of them where there is none."""
-        if not text or self.key is None:
-            return 0.0 if text else self.total
-        counts = self._counted(self.key.partition)
-        return float(counts.filter(pl.col("text").str.starts_with(text))["rows"].sum())
+    def between(self, low: str, high: str) -> float:
+        """The rows with a PartitionKey from ``low`` to below ``high`` (empty: no end). Those that lie somewhere are all
+        there but where both are given: these name the label of another kind."""
+        if self.key is None:
+            return 0.0 if low and high else self.total
+        text = pl.col("text")
+        there = (text >= low) & (text < high) if high else text >= low
+        return float(self._counted(self.key.partition).filter(there).get_column("rows").sum())
 
     def in_partitions(self, parts: tuple[Part, ...], asked: pl.Series) -> Floats:
         """The rows where some parts of the PartitionKey have each of the texts ``asked`` for."""
-        rows = asked.to_frame("text").join(self._counted(parts), on="text", how="left", maintain_order="left")["rows"]
-        return rows.fill_null(0.0).to_numpy()
+        rows = asked.to_frame("text").join(self._counted(parts), on="text", how="left", maintain_order="left")
+        return rows.get_column("rows").fill_null(0.0).to_numpy()
 
     def _counted(self, parts: tuple[Part, ...]) -> pl.DataFrame:
         """How many rows have each text of some parts."""
         if parts not in self._counts:
-            texts = self._frame.select(key_expression(parts, self._types).alias("text"))
+            texts = self._frame.with_columns(key_expression(parts, self._types).alias("text"))
             self._counts[parts] = texts.group_by("text").agg((pl.len() * self._entities_each).alias("rows"))
         return self._counts[parts]

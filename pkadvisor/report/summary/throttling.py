@@ -38,12 +38,13 @@ def throttled(table: AnalysisTable, refused_in_log: float | None = None, *, in_s
     if current is None or table.ranking_says == "keep":
         return f"{now}." if now else _refused(refused_in_log) or f"{NOBODY}."
     after = _throttled(table, best, "recommended", in_short=in_short)
+    keys = "under the best keys found" if table.ranking_says == "unsatisfied" else "under the recommended keys"
     if now and after:
-        return f"{now}; under the recommended keys {after}."
+        return f"{now}; {keys} {after}."
     if now:
         return f"{now}; after: none."
     if after:
-        return f"under the recommended keys {after}; today none."
+        return f"{keys} {after}; today none."
     return _refused(refused_in_log) or f"{NOBODY}, under either key."
 
 

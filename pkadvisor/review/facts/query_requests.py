@@ -65,16 +65,22 @@ def requests_per_s(subject: Subject) -> float | None:
     return None if each is None or subject.query.analytic else number(each) * subject.query.rate.sustained_per_s
 
 
-def pointer_reads(subject: Subject) -> float | None:
-    """The requests for the entities that pointers lead to, one for each that it finds at the most."""
-    plan = subject.view.plan_of(subject.item)
-    return found_most(subject.item, subject.view) if plan is not None and plan.follows else None
+def pointer_reads(subject: Subject) -> KnownValue | None:
+    """The requests for the entities that pointers lead to: those of the data, else one for each that it finds at the
+    most."""
+    plan, cost = subject.view.plan_of(subject.query), subject.view.cost_of(subject.query)
+    if plan is None or not plan.follows:
+        return None
+    if cost is not None and cost.plan is plan:
+        return KnownValue(cost.requests - cost.continuations - cost.fan_out, Basis.ESTIMATED)
+    most = found_most(subject.query, subject.view)
+    return None if most is None else KnownValue(most, Basis.DERIVED)
 
 
 def pointer_reads_per_s(subject: Subject) -> float | None:
     """Those requests a second at the peak, of a class that is no analysis."""
     each = pointer_reads(subject)
-    return None if each is None or subject.query.analytic else each * subject.query.rate.sustained_per_s
+    return None if each is None or subject.query.analytic else number(each) * subject.query.rate.sustained_per_s
 
 
 def periods_each(subject: Subject) -> float | None:

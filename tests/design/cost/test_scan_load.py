@@ -14,6 +14,7 @@ from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Read
 from pkadvisor.design.load.keyfacts import key_texts
+from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.plan.stop_early import walk_back
 from pkadvisor.design.rows.population import Population
@@ -205,6 +206,44 @@ def test_index_rows_that_begin_with_the_property_of_a_range_lie_in_it_as_the_ent
     read, loads = _load(rows, query("later", "city gt '{city}'"), scheme)
     assert read.entities == pytest.approx((40 + 20 + 1) / 3)  # after c0, c1 and c2: both rows of each entity
     assert [sum(load) for load in loads] == pytest.approx([10, 10])
+
+
+RANGED = {"city": EdmType.STRING, "area": EdmType.STRING, "id": EdmType.INT32}
+
+
+@pytest.mark.parametrize(
+    ("main", "beside", "rows_each"),
+    [
+        ("{city}_{id}", "{city}_AREA:{area}", 2),
+        ("C:{city}", "C:{city}_AREA:{area}", 2),
+        ("{hash(id,2)}_{city}", "{hash(id,2)}_{city}_AREA:{area}", 2),
+        ("{city}_{id}", "AREA:{area}", 1),
+        ("{hash(id,2)}_{city}", "{hash(id,2)}_AREA:{area}", 1),
+    ],
+)
+@pytest.mark.parametrize("text", ["area eq '{area}'", "city ge 'a' and city lt 'b'"], ids=["area", "range"])
+def test_index_rows_that_begin_with_a_beginning_of_a_range_lie_in_it(
+    main: str, beside: str, rows_each: int, text: str
+) -> None:
+    """Each city begins with its area, so that a query by area reads a range of cities."""
+    cities = [f"{'abk'[n // 20]}c{n % 5}" for n in range(60)]
+    rows = population_of({"city": cities, "area": [city[0] for city in cities], "id": list(range(60))}, RANGED)
+    scheme = KeyScheme(parse_key(main, ""), (IndexRow(parse_key(beside, "{id}"), "pointer"),))
+    bench = bench_of(rows, query("of-area", text))
+    (demand,) = bench.demands
+    by_range = next(p for p in plan(demand.query, demand.conditions, scheme, RANGED, rows) if p.via == 0)
+    assert by_range.access is Access.PARTITION_RANGE_SCAN
+    assert read(by_range, demand, scheme, bench).scanned.tolist() == pytest.approx([20 * rows_each] * 60)
+
+
+@pytest.mark.parametrize(("label", "rows_each"), [("AT", 2), ("Z", 1)])
+def test_a_label_behind_constant_text_lies_in_a_range_or_not(label: str, rows_each: int) -> None:
+    rows = population_of({"city": ["Ab"] * 20, "id": list(range(20))}, TYPES)
+    beside = IndexRow(parse_key(f"C:{label}{{city}}", "{id}"), "pointer")
+    found, _ = _load(
+        rows, query("of-a", "city ge 'A' and city lt 'B'"), KeyScheme(parse_key("C:{city}", ""), (beside,))
+    )
+    assert found.entities == pytest.approx(20 * rows_each)
 
 
 def test_entities_of_a_value_count_alike_as_entities_and_as_index_rows_that_some_entities_lack() -> None:

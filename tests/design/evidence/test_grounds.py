@@ -175,8 +175,8 @@ CONTRADICTING_LOGS = [
 def test_a_log_that_contradicts_the_design_or_the_data(
     per_s: float, known: bool, name: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log = log_of(tmp_path, per_s / 20, known=known)
-    table = design(queries=query("one", rate="1/s"))
+    log = log_of(tmp_path, per_s / 10, known=known)
+    table = design(queries=query("one", rate="2/s"))
     code, found = judged(tmp_path, capsys, table, "--log", log)
     weak = [g["name"] for g in found["grounds"] if not g["carries"]]
     assert weak == ([] if name is None else [name])

@@ -30,7 +30,8 @@ from pkadvisor.design.cost.heat_findings import grown
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.load.estimates import BREAK_ENOUGH, SETS_ALL, Bench, CostEstimate, Violation, sets_weight
+from pkadvisor.design.load.broken_sets import SETS_ALL, sets_weight
+from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, CostEstimate, Violation
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.atoms import atoms_of

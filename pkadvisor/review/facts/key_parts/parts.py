@@ -193,9 +193,13 @@ def asked_in_order(subject: Subject) -> tuple[str, ...]:
         for q in _through(subject)
         if wanted & {*conditions(q.filter).ranges} or wanted & {o.property for o in q.order_by}
     ]
+    return tuple(dict.fromkeys((*through, *key_ranges(subject))))
+
+
+def key_ranges(subject: Subject) -> tuple[str, ...]:
+    """Queries whose filter over the key itself is a range of its numbers."""
     classes = subject.view.workload.classes
-    spanning = [q.name for q in classes if q.operation is Operation.QUERY and _spans_digits(q, subject.item)]
-    return tuple(dict.fromkeys((*through, *spanning)))
+    return tuple(q.name for q in classes if q.operation is Operation.QUERY and _spans_digits(q, subject.item))
 
 
 def _spans_digits(query: QueryClass, place: KeyPart) -> bool:
@@ -378,6 +382,7 @@ FACTS: tuple[Fact, ...] = (
     _truth("year_short", "Whether it is a date with two digits for the year, the year first.", year_short),
     _truth("calendar", "Whether it is named month, day, hour, minute or second.", calendar),
     Fact("part.asked_in_order", FactType.TEXTS, QUERY_NAMES, asked_in_order, may_be_unknown=False),
+    Fact("part.key_ranges", FactType.TEXTS, QUERY_NAMES, key_ranges, may_be_unknown=False),
     Fact("part.scanned_for", FactType.TEXTS, QUERY_NAMES, scanned_for, may_be_unknown=False),
     Fact("part.left_open", FactType.BOOL, "", left_open),
     _truth("local_time", "Whether it tells the hour of a time that is named as local.", local_time),

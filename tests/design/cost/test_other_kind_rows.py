@@ -1,0 +1,67 @@
+"""Rows of the other kinds of a table are counted where the requests of one kind read them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pkadvisor.design.cost.class_cost import best_read
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.rows.other_kinds import RowsOfKind
+from pkadvisor.table.edm import EdmType
+from tests.design.support import bench_of, frame_of, population_of, query
+
+TYPES = {"city": EdmType.STRING, "id": EdmType.INT32}
+
+
+def read(asked: str | None, scheme: KeyScheme, theirs: str | None, *, cities: int = 2) -> float:
+    """Rows that a request reads of ten entities in two cities, and of twenty entities of another kind in so many, of
+    which each stands for two; ``theirs`` is their PartitionKey."""
+    rows = population_of({"city": [f"c{n % 2}" for n in range(10)], "id": list(range(10))}, TYPES)
+    other = frame_of({"city": [f"c{n % cities}" for n in range(20)], "id": list(range(20))}, TYPES)
+    key = None if theirs is None else parse_key(theirs, "{id}")
+    bench = bench_of(rows, query("asked", asked))
+    bench = replace(bench, other_kinds=(RowsOfKind("Others", key, other, TYPES, 2.0),))
+    (demand,) = bench.demands
+    return best_read(demand, scheme, bench).entities
+
+
+def scheme(partition: str, *beside: str) -> KeyScheme:
+    rows = tuple(IndexRow(parse_key(each, "{id}"), "pointer") for each in beside)
+    return KeyScheme(parse_key(partition, "{id}"), rows)
+
+
+@pytest.mark.parametrize(
+    ("partition", "asked", "own", "others"),
+    [
+        ("all", None, 10, 40),  # a constant text has no column to be as long as the data
+        ("{city}", "city eq '{city}'", 5, 20),
+        ("{city}", "city eq 'c1'", 5, 20),
+        ("{city}", "city eq 'c3'", 0, 10),  # no entity of the kind is there
+        ("x_{lower(city)}", "city eq 'c3'", 0, 10),
+    ],
+)
+def test_rows_of_other_kinds_in_one_partition(partition: str, asked: str | None, own: int, others: int) -> None:
+    cities = 4 if "c3" in str(asked) else 2
+    assert read(asked, scheme(partition), partition, cities=cities) == pytest.approx(own + others)
+
+
+@pytest.mark.parametrize(
+    ("partition", "theirs", "others"),
+    [
+        ("{id}", None, 40),  # they lie somewhere
+        ("ID:{id}", None, 0),
+        ("ID:{id}", "{city}", 0),
+        ("ID:{id}", "ID:{id}", 40),
+        ("{id}", "{city}", 40),
+    ],
+)
+def test_rows_of_other_kinds_in_a_scan_of_the_table(partition: str, theirs: str | None, others: int) -> None:
+    assert read("city ne '{city}'", scheme(partition), theirs) == pytest.approx(10 + others)
+
+
+@pytest.mark.parametrize(("theirs", "others"), [("{city}", 0), ("{id}", 40), ("A:{city}", 40), ("a:{city}", 0)])
+def test_a_scan_that_ends_before_a_label_reads_what_lies_before_it(theirs: str, others: int) -> None:
+    found = read("city ne '{city}'", scheme("{id}", "AT:{city}_{id}"), theirs)
+    assert found == pytest.approx(10 + others)
