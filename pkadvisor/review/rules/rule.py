@@ -319,14 +319,15 @@ class _RuleReader:
                 if not fix.strip():
                     raise self.file.at(("level", i, "fix"), "fix is empty")
                 self._check_holes(("level", i, "fix"), fix, scope)
-            yield RuleLevel(Severity(severity), when, message, fix.strip(), *self._numbers(i, when, message, scope))
+            yield RuleLevel(
+                Severity(severity), when, message, fix.strip(), *self._numbers(i, level, when, message, scope)
+            )
 
     def _numbers(
-        self, i: int, when: Expression, message: str, scope: Scope
+        self, i: int, own: dict[str, str], when: Expression, message: str, scope: Scope
     ) -> tuple[Expression | None, Expression | None, str]:
         """What a level measures, its limit and their unit: its own, else the rule's, whose number is that of the level
         where its condition or its message speak of it."""
-        own = self.content["level"][i]
         limit = self._number("limit", scope, ("level", i)) or self._number("limit", scope)
         unit = own.get("unit", self.content.get("unit", ""))
         self._check_holes(("level", i, "unit") if "unit" in own else ("unit",), unit, scope)
