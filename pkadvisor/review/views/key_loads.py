@@ -291,31 +291,38 @@ def _peak_over(rates_by_view: Sequence[tuple[TableView, Mapping[str, float]]]) -
 
 def _entities(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole: bool) -> float:
     """Entities that one request of a class reads and writes under a PartitionKey template, at the least."""
+    return _written_under(query, parts, view) + _read_under(query, parts, view, whole)
+
+
+def _written_under(query: QueryClass, parts: tuple[Part, ...], view: TableView) -> float:
     assert view.scheme is not None
     keys = tuple(view.scheme.each_key())
     written = rows_written(query, view.scheme) if query.operation.writes else {}
-    count = query.entities_per_request * sum(n for via, n in written.items() if keys[via][0].partition == parts)
-    plan = view.plan_of(query)
-    if plan is None or not (read := read_first(query, view) if query.operation.writes else 1.0):
-        return count
-    if plan.follows and query.operation.writes and plan.via and view.scheme.main.partition == parts:
-        count += read
-    if keys[plan.via][0].partition != parts:
-        return count
+    return query.entities_per_request * sum(n for via, n in written.items() if keys[via][0].partition == parts)
+
+
+def _read_under(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole: bool) -> float:
+    """What it reads there: by its plan, and the entity behind an index row that a write finds it by."""
+    assert view.scheme is not None
+    plan, writes = view.plan_of(query), query.operation.writes
+    first = read_first(query, view) if writes else 1.0
+    if plan is None or not first:
+        return 0.0
+    read = first if writes and plan.via and plan.follows and view.scheme.main.partition == parts else 0.0
+    if [*view.scheme.each_key()][plan.via][0].partition != parts:
+        return read
     total = (declared_entities(view) or 1.0) if whole and plan.via == 0 else 1.0
     total += mixed_size(plan, view) if whole else 0.0
-    return count + max(read, total if reads_all(plan) else min(total, plan.top or 1.0))
+    return read + max(first, total if reads_all(plan) else min(total, plan.top or 1.0))
 
 
 def read_first(query: QueryClass, view: TableView) -> float:
-    """Entities that a write reads before it writes, at the least: those that a read-modify-write changes, and one where
-    an update or delete does not know all that it needs."""
-    if query.operation is Operation.INSERT or not query.operation.writes:
+    """Entities that an update or delete reads before it writes, at the least: those that a read-modify-write changes,
+    and one where it does not know all that it needs. An upsert knows its entity."""
+    plan = view.plan_of(query) if query.operation in (Operation.UPDATE, Operation.DELETE) else None
+    if plan is None or not plan.unknown:
         return 0.0
-    if query.read_modify_write:
-        return query.entities_per_request
-    plan = view.plan_of(query) if query.operation is not Operation.UPSERT else None
-    return 1.0 if plan is not None and plan.unknown else 0.0
+    return query.entities_per_request if query.read_modify_write else 1.0
 
 
 def written_beside(query: QueryClass, view: TableView) -> float:
