@@ -75,7 +75,8 @@ def _entities(subject: Subject, young: bool) -> float | None:
         return None
     if any(whole_time(p, view) for p in subject.place.key.parts[: subject.place.position]):
         return None
-    if any(name not in known and names.numbered(name, "") for name in _before(subject)):
+    table, open_groups = view.section.kind or view.section.table, [n for n in _before(subject) if n not in known]
+    if any(names.numbered(name, "") or names.part_of_aggregate(name, table) for name in open_groups):
         return None
     return key_loads.entities_to_come(part.properties[0], _before(subject), view, young=young)
 
