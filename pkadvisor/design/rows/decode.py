@@ -107,16 +107,16 @@ def observe(
     timed = any(c.mean_per_s is not None for c in traffic.classes)
     absent = Rate(0.0, 0.0, None, Basis.COUNTED if timed else Basis.UNKNOWN)
     rates = {name: log.logged[name].rate for name in sorted(log.lent)} | {c.name: absent for c in rest}
-    sets = declared.transactions if declared else ()
+    base = declared or Workload(traffic.name, ())
     workload = replace(
-        declared or Workload(traffic.name, ()),
+        base,
         table=traffic.name,
         classes=(*log.classes, *rest),
-        transactions=logged_transactions(traffic.groups, log.grouped, scheme, types, sets),
+        transactions=logged_transactions(traffic.groups, log.grouped, scheme, types, base.transactions),
         instances=log.instances,
         came=log.came,
         absent=log.absent,
-        without_row_key={name: share for name, share in log.without_row_key.items() if share},
+        without_row_key=log.without_row_key,
         minutes=log.minutes,
         logged=rates,
         busy=log.busy,
