@@ -102,12 +102,11 @@ def observe(
         else:
             twin = twins.twin_of(query, declared, {c.name for c in log.classes}, shapes, in_keys)
             log.add(*_knowing(query, read, twin, data), twin, class_traffic)
-    names = {c.name for c in log.classes}
-    rest = tuple(c for c in declared.classes if c.name not in names) if declared else ()
+    base, names = declared or Workload(traffic.name, ()), {c.name for c in log.classes}
+    rest = tuple(c for c in base.classes if c.name not in names)
     timed = any(c.mean_per_s is not None for c in traffic.classes)
     absent = Rate(0.0, 0.0, None, Basis.COUNTED if timed else Basis.UNKNOWN)
     rates = {name: log.logged[name].rate for name in sorted(log.lent)} | {c.name: absent for c in rest}
-    base = declared or Workload(traffic.name, ())
     workload = replace(
         base,
         table=traffic.name,
