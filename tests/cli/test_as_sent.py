@@ -38,6 +38,9 @@ def test_a_query_by_a_property_that_the_row_key_holds_reads_the_partition(
     assert table["verdict"] == "keep"
     said = [w for w in table["warnings"] if "names no RowKey in 90 % of its logged requests" in w]
     assert len(said) == told == any("reads 1;" in w and "read the 500 rows of a partition" in w for w in said)
+    screen = run(*words).stdout.decode()
+    assert screen.startswith("KEEP THE KEY, CHANGE A QUERY " if told else "KEEP THE KEY  ")
+    assert ("next: advisor explain 'query:" in screen) is told
     if told:  # 2.25 requests a second for each partition
         share = float(said[0].split("partition, ")[1].split("x")[0])
         assert share == pytest.approx(2.25 * 500 / 2_000, rel=0.2)

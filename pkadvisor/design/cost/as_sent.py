@@ -10,6 +10,7 @@ from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.documents.part import NAMES_NO_ROW_KEY
 from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.values import dataclass
@@ -39,7 +40,7 @@ class SentWithoutKeys:
         """What is wrong, what it costs, and what to send."""
         target = bench.limits.partition_entities_per_s
         return (
-            f"'{self.name}' names no RowKey in {percent(self.share)} of its logged requests, and these read the "
+            f"'{self.name}{NAMES_NO_ROW_KEY}{percent(self.share)} of its logged requests, and these read the "
             f"{amount(self.rows)} rows of a partition, {ratio(self.hottest_per_s / target)} the target of the hottest "
             f"one: send the filter that 'advisor explain' prints, which reads {amount(self.rows_needed)}; the figures "
             "are those of this filter"
