@@ -69,6 +69,8 @@ def said(description: str) -> Meta:
 
 MOVES = "moves entities to another partition by a delete and an insert"
 """How the note of a write begins that changes the PartitionKey."""
+OTHER_ESCAPES = " finds nothing: the letters of %-escapes are in another case"
+"""Behind what a query asks of a property, where one client writes ``%2f`` for ``%2F``."""
 OTHER_CASE = " is in the data in another case only: if they mean the same, a key over "
 """Behind what a query asks of a property; before the part of key that finds every spelling."""
 TOO_MANY = "' holds at most "

@@ -302,6 +302,8 @@ class Workload:
     """When the instances of a class came, in µs since 1970, where the log tells."""
     absent: dict[str, float] = field(default_factory=dict, compare=False)
     """The share of a class's logged requests that were answered by 404: what these name need not be in the data."""
+    without_row_key: dict[str, float] = field(default_factory=dict, compare=False)
+    """The share of a class's logged requests that name the PartitionKey and no RowKey."""
     hidden: bool = False
     """Whether the instances come from a profile and hold tokens already."""
     minutes: dict[str, MinuteSeries] = field(default_factory=dict, compare=False)

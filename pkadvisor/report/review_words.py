@@ -111,8 +111,8 @@ def counts(document: ReviewDocument) -> str:
 
 
 def outlook(document: ReviewDocument) -> list[str]:
-    """What a gate that passes leaves open: how soon the first design breaks, and the load that was not judged; of one
-    that fails on a load, which keys it is that fail."""
+    """What a gate that passes leaves open: how soon the first design breaks, and the load of which a lower bound alone
+    is known; of one that fails on a load, which keys it is that fail."""
     tables = [table for design in document.designs for table in design.tables]
     if is_gate_off(document) or document.outcome == "unreadable":
         return []
@@ -122,11 +122,11 @@ def outlook(document: ReviewDocument) -> list[str]:
     soonest = min(broken, key=lambda first: first.factor, default=None)
     priced = sum(t.figures is not None for t in tables)
     some = f" of {plural(len(tables) - priced, 'table')}" if priced else ""
-    unjudged = [f"the load{some} is not judged: no data"] if priced < len(tables) else []
+    unpriced = [f"the load{some} is a lower bound: no data"] if priced < len(tables) else []
     if soonest is None:
-        return unjudged
+        return unpriced
     of = "rows per key" if soonest.growth_of == ["rows_per_key"] else "load"
-    return [f"breaks at {ratio(soonest.factor)} today's {of} ({soonest.cause})", *unjudged]
+    return [f"breaks at {ratio(soonest.factor)} today's {of} ({soonest.cause})", *unpriced]
 
 
 def verdict(document: ReviewDocument) -> str:

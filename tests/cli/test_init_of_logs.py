@@ -76,3 +76,14 @@ def test_keys_of_another_log_are_counted_among_those_that_name_both_keys(ask: As
     code, _, err = ask("analyze", "data.csv", "--log", "log.jsonl")
     assert code == 2
     assert "60 of 60 logged keys of data look otherwise" in err
+
+
+def test_keys_of_more_inserts_than_are_looked_at_stand_for_all(ask: Ask, tmp_path: Path) -> None:
+    """Of 7,000 inserts 5,000 are looked at: a partition of the table has more rows than the keys at hand."""
+    lines = [{"table": "Passes", "op": "insert", "pk": f"gate-{n % 7}", "rk": f"{n:06}"} for n in range(7_000)]
+    shown = (json.dumps({"at": 1_780_000_000 + n // 10} | line) for n, line in enumerate(lines))
+    (tmp_path / "log.jsonl").write_text("".join(f"{line}\n" for line in shown))
+    code, _, error = ask("init", str(tmp_path), "--log", str(tmp_path / "log.jsonl"), "--yes")
+    assert code == 0, error
+    text = (tmp_path / "design.yaml").read_text()
+    assert "entities_total: 7000  # counted" in text and "sampling: random-rows  # 5,000 of the 7,000 inserts" in text

@@ -234,8 +234,7 @@ def test_a_scan_for_one_kind_says_that_it_reads_the_rows_of_the_others(tmp_path:
     notes = {t["kind"]: [n for n in t["notes"] if "scans the table" in n] for t in json.loads(out)["tables"]}
     assert notes["Orders"] == notes["Tenants"] == []
     (note,) = notes["Users"]
-    said = "'by-size' scans the table, and so reads the rows of Tenants and Orders as well: they are counted"
-    assert note == said
+    assert note == "'by-size' scans the table, and so reads the rows of Tenants and Orders as well: they are counted"
 
 
 def test_a_read_of_a_partition_for_one_kind_says_that_it_reads_the_rows_of_the_others(tmp_path: Path, ask: Ask) -> None:
@@ -253,10 +252,14 @@ def test_a_read_of_a_partition_for_one_kind_says_that_it_reads_the_rows_of_the_o
         )
         words = ("analyze", f"Parcels={parcels}", f"Depots={depots}", "--design", str(design), "--format", "json")
         tables = json.loads(ask(*words)[1])["tables"]
+        current = next(t["current"] for t in tables if t["kind"] == "Depots")
+        read = next(c["entities_read"] for c in current["classes"] if c["name"] == "depots")
+        keys.append(next(t["recommended"]["row_key"] for t in tables if t["kind"] == "Depots"))
+        assert read == (10 if "D:" in row_key else 110), "300 parcels and 30 depots of three carriers"
         return [note for t in tables for note in t["notes"] if "reads whole partitions" in note]
 
+    keys = list[str]()
     (note,) = notes("{depot}")
-    assert note.startswith(
-        "'depots' reads whole partitions, and so the rows of Parcels that lie in them: they are counted;"
-    )
+    assert note.startswith("'depots' reads whole partitions, and so the rows of Parcels that lie in them: they are cou")
     assert notes("D:{depot}") == []
+    assert keys == ["DEPOTS:{depot}", "D:{depot}"], "a label of its own, and no other one where there is one"

@@ -59,12 +59,15 @@ def test_values_that_no_row_has_are_told_before_the_verdict(run: Run, tmp_path: 
     write_readings(tmp_path, "{reverse_ticks(at)}")
     (table,) = json.loads(run(*ARGUMENTS, "--format", "json").stdout)["tables"]
     (warning,) = table["warnings"]
-    assert warning.startswith("100% of the values of at") and "are the keys read as they are made?" in warning
+    assert (
+        warning.startswith("'query by at, device' asks in 100 % of its logged requests for values of at")
+        and "are the keys read as they are made?" in warning
+    )
     assert warning not in table["notes"]
     verdict = run(*ARGUMENTS).stdout.decode().splitlines()
-    assert any(line.startswith("  Caveat: 100% of the values of at") for line in verdict)
+    assert any(line.startswith("  Caveat: 'query by at, device' asks in 100 %") for line in verdict)
     lines = run(*ARGUMENTS, "--details").stdout.decode().splitlines()
-    at = next(n for n, line in enumerate(lines) if line.startswith("  ! 100% of the values of at"))
+    at = next(n for n, line in enumerate(lines) if line.startswith("  ! 'query by at, device' asks in 100 %"))
     assert lines[at - 1] == "Details of Readings"
     hidden = run(*ARGUMENTS, "--redact", "keys", "--format", "json").stdout.decode()
     assert "such as '[key]'" in hidden
@@ -145,3 +148,17 @@ def test_the_day_that_runs_when_the_log_ends_is_asked_for_up_to_then(run: Run, t
     (table,) = json.loads(ran.stdout)["tables"]
     assert table["verdict"] != "not_enough"
     assert "are not near the data" not in ran.stdout.decode()
+
+
+@pytest.mark.parametrize(("first", "last", "told"), [(-400, 400, False), (-400, -300, True), (300, 400, True)])
+def test_a_window_around_all_of_the_data_is_not_strange(
+    run: Run, tmp_path: Path, first: int, last: int, told: bool
+) -> None:
+    """The month of a key that holds a day of data begins before it and ends behind it."""
+    write_readings(tmp_path, "{ticks(at)}")
+    bounds = [f"{ticks(START + timedelta(days=days)):019d}" for days in (first, last)]
+    window = f"PartitionKey eq 'd0' and RowKey ge '{bounds[0]}' and RowKey lt '{bounds[1]}'"
+    line = {"table": "Readings", "at": f"{START:%Y-%m-%dT%H:%M:%SZ}", "filter": window}
+    (tmp_path / "log.jsonl").write_text(f"{json.dumps(line)}\n" * 300)
+    (table,) = json.loads(run(*ARGUMENTS, "--format", "json").stdout)["tables"]
+    assert any("values of at that are not near the data" in warning for warning in table["warnings"]) is told

@@ -66,7 +66,7 @@ def suppressed(reason: str = "a nightly export", **more: Any) -> Document:
 def hot(**more: Any) -> Document:
     """A finding with a number, a limit, the number before and a proposal."""
     numbers = {"measured": 3400.0, "limit": 2000.0, "unit": "entities/s", "before": 900.0}
-    told = {"name": "hot-partition-measured", "proposal": "{tenantId}_{hash(deviceId,16)} / {orderId}"}
+    told = {"name": "hot-partition", "proposal": "{tenantId}_{hash(deviceId,16)} / {orderId}"}
     place = {"line": 4, "subject": "{day}", "excerpt": '    partition_key: "{day}"'}
     message = "the hottest partition takes 3,400 entities/s at the peak, 1.7 times its target of 2,000"
     return finding(rule="PK103", message=message, **{**numbers, **told, **place, **more})

@@ -65,7 +65,7 @@ def test_github_annotations_say_place_rule_and_message() -> None:
         "col": "9",
         "endLine": "4",
         "endColumn": "27",
-        "title": "PK103 hot-partition-measured (new)",
+        "title": "PK103 hot-partition (new)",
     }
     assert "3,400 entities/s" in told[1][2]
 
@@ -142,7 +142,7 @@ def test_the_page_begins_with_the_verdict_and_ends_with_what_to_do() -> None:
     quiet, failed, broken_too = (
         text(found).splitlines() for found in (document(design()), document(design(hot())), everything())
     )
-    assert quiet[0] == "GATE PASSED: no findings (fail-on: error); the load is not judged: no data"
+    assert quiet[0] == "GATE PASSED: no findings (fail-on: error); the load is a lower bound: no data"
     assert quiet[-1] == "  next: give --profile or --data: 1 rule could not be checked"
     assert failed[0] == "GATE FAILED: 1 error (fail-on: error)"
     assert failed[-1] == f"  next: advisor explain PK103   # fix PK103 in {NAME}:4 first"
@@ -154,11 +154,9 @@ def test_the_first_screen_has_the_worst_findings_and_says_how_many_more_there_ar
     warnings = [hot(severity="warning", gating=False) for _ in range(SHOWN)]
     made = document(design(*warnings, hot()))
     first = text(made, details=False)
-    assert first.splitlines()[3] == "PK103 hot-partition-measured  [error]", "the worst one is last in the design"
+    assert first.splitlines()[3] == "PK103 hot-partition  [error]", "the worst one is last in the design"
     assert first.count(f"  {NAME}:4:") == SHOWN, "of each finding its place"
-    assert first.count("PK103 hot-partition-measured") == first.count("  fix: ") == 2, (
-        "each fix once, of either severity"
-    )
+    assert first.count("PK103 hot-partition") == first.count("  fix: ") == 2, "each fix once, of either severity"
     assert text(made).count(hot()["fix"][:20]) == 1 and text(made).count("as for PK103 above") == SHOWN
     assert "1 more finding: --details shows it" in first
     assert " --> " not in first and " --> " in text(made)
@@ -337,7 +335,7 @@ def test_markdown_tells_what_fails_before_the_rest() -> None:
     page = render_markdown(typed(document(*still, new)), {})
     lines = page.splitlines()
     assert lines[2:4] == ["", "`schema/orders.yaml`: against `origin/main`, the same load for both."]
-    first = page.index("| **error** | PK103 hot-partition-measured | `schema/orders.yaml:4` |")
+    first = page.index("| **error** | PK103 hot-partition | `schema/orders.yaml:4` |")
     assert first < page.index("| peak partition load") < page.index("58 designs unchanged") < page.index("<details>")
     assert "schema/3.yaml" not in page
     assert page.count("PK202") == page[page.index("<details>") :].count("PK202"), "what is unchanged is not listed"

@@ -11,10 +11,12 @@ Queries that ask for one of several values of a property, and index rows with a 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Protocol
 
+from pkadvisor.design.choice.kind_labels import LABEL_MOST
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key, KeyScheme, multi_valued, variable
 from pkadvisor.design.keys.transforms import Each, ListPart, Lower, Part
@@ -22,7 +24,8 @@ from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.list_values import list_rows
 from pkadvisor.design.rows.population import Population
-from pkadvisor.documents.part import OTHER_CASE
+from pkadvisor.design.rows.strange_values import shown_value
+from pkadvisor.documents.part import OTHER_CASE, OTHER_ESCAPES
 from pkadvisor.lazy import pl
 from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Operation, QueryClass, Workload
@@ -195,17 +198,39 @@ class Spellings:
 
     variants: int
     missed: float
+    escaped: float = 0.0
+    """The share that differs in the letters of %-escapes alone, which one client writes otherwise."""
+    example: tuple[str, str] = ("", "")
+    """A text that is asked for in another case, and that of the data."""
+
+    @property
+    def folded(self) -> bool:
+        """Whether a key over the text in lower case finds what one over the text as it is does not."""
+        return bool(self.variants or self.missed)
 
 
 def spellings(demand: Demand, name: str, population: Population) -> Spellings | None:
     """The spellings of a property that a class asks for; None where case makes no difference."""
     by_folded = _by_folded(name, population)
     variants = sum(len(texts) for texts in by_folded.values() if len(texts) > 1)
-    fold, missed = Lower(name), 0.0
+    fold, missed, escaped, pairs = Lower(name), 0.0, 0.0, list[tuple[float, str, str]]()
     for text, weight in texts_asked(demand, name, population).items():
         others = by_folded.get(fold.changed(text), ())
-        missed += weight if others and text not in others else 0.0
-    return Spellings(variants, missed) if variants or missed else None
+        if not others or text in others:
+            continue
+        pairs.append((weight, text, others[0]))
+        missed += weight
+        escaped += weight if any(_escapes_alike(text) == _escapes_alike(other) for other in others) else 0.0
+    example = max(pairs, default=(0.0, "", ""))[1:]
+    return Spellings(variants, missed - escaped, escaped, example) if variants or missed else None
+
+
+_ESCAPE = re.compile("%[0-9a-fA-F]{2}")
+
+
+def _escapes_alike(text: str) -> str:
+    """A text with its %-escapes in upper case."""
+    return _ESCAPE.sub(lambda escape: escape[0].upper(), text)
 
 
 @remembered("spellings")
@@ -224,11 +249,17 @@ def _case_notes(demand: Demand, population: Population) -> Iterator[str]:
             continue
         finds = f"{Lower(name)} finds every spelling; eq finds one"
         if cases.missed:
-            missed = f"{percent(cases.missed)} of what '{demand.query.name}' asks of {name}"
-            yield f"{missed}{OTHER_CASE}{finds}"
+            yield f"{_share(cases.missed, demand, name, cases)}{OTHER_CASE}{finds}"
+        if cases.escaped:
+            yield f"{_share(cases.escaped, demand, name, cases)}{OTHER_ESCAPES}"
         if cases.variants:
             values = f"{cases.variants:,} values of {name}, which {demand.query.name} asks for,"
             yield f"{values} differ from another in case alone: if they mean the same, a key over {finds}"
+
+
+def _share(share: float, demand: Demand, name: str, cases: Spellings) -> str:
+    pair = " for ".join(f"'{shown_value(text)}'" for text in cases.example)
+    return f"{percent(share)} of what '{demand.query.name}' asks of {name} ({pair})"
 
 
 # -- several values --------------------------------------------------------------------------------------------------
@@ -331,7 +362,7 @@ def each_row(demand: Demand, several: Several, scheme: KeyScheme, ground: Propos
     """The key of rows for each value beside a main key: what the class fixes, the value; then what tells entities
     apart."""
     others = list(_others(demand, several.part.property, ground.bench.population))
-    label = "".join(c for c in several.part.property.upper() if c.isalnum())[:12] + ":"
+    label = "".join(c for c in several.part.property.upper() if c.isalnum())[:LABEL_MOST] + ":"
     identity = [
         p for p in (*variable(scheme.main.partition), *variable(scheme.main.row)) if not set(p.properties) & {*others}
     ]

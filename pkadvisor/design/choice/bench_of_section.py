@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pkadvisor.design.choice.candidates import with_rules_of_table
-from pkadvisor.design.choice.kind_labels import kind_labels
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, sensitivity_of, types_of
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key
@@ -89,7 +88,6 @@ def bench_for(
         size,
         declared_sizes=declared_sizes,
         other_kinds=_rows_of_other_kinds(section),
-        kind_label=kind_labels([section.kind or "", *(s.kind or "" for s in section.siblings)])[section.kind or ""],
         refused=data.refused,
         secret=frozenset(name for name, what in sensitivity_of(section).items() if what == "secret"),
     )

@@ -231,7 +231,7 @@ def folded_key(ground: KeyGround) -> Iterator[Key]:
     RowKey; the text as it is closes the key."""
     population = ground.population
     for demand in ground.reading():
-        folded = [n for n in asked(demand, population) if spellings(demand, n, population)]
+        folded = [n for n in asked(demand, population) if (s := spellings(demand, n, population)) and s.folded]
         if not folded:
             continue
 

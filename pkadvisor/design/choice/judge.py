@@ -19,6 +19,7 @@ from pkadvisor.design.choice.prepared import asks_for_keys, scans_of_other_kinds
 from pkadvisor.design.choice.row_sets import BESIDE_MAX
 from pkadvisor.design.choice.search import Advice, advise
 from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
+from pkadvisor.design.cost.as_sent import sent_without_keys
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme, key_expression
 from pkadvisor.design.keys.transforms import Atom, Context, Field
@@ -243,9 +244,16 @@ def judge(
         why_not="",
         verified_rows=checked.rows,
         conflicts=conflicts_among(advice.every_priced()),
+        warnings=_as_sent(advice, bench),
         named=tuple(named),
         counted=checked.counted,
     )
+
+
+def _as_sent(advice: Advice, bench: Bench) -> tuple[str, ...]:
+    """That requests of the log read more than the current keys need, because they name no RowKey."""
+    sent = sent_without_keys(advice.current, bench) if advice.current is not None else None
+    return () if sent is None else (sent.sentence(bench),)
 
 
 EASY_SHARE = 0.5

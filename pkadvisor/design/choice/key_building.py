@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import permutations
 
-from pkadvisor.design.choice.kind_labels import with_label
+from pkadvisor.design.choice.kind_labels import kind_labels, with_label
 from pkadvisor.design.keys.scheme import Key, leading_text
 from pkadvisor.design.keys.transforms import (
     Atom,
@@ -63,8 +63,10 @@ class KeyGround:
     def told_apart(self, key: Key) -> Key:
         """A key with the label of its kind before RowKeys that lie in the partitions of another kind, whose keys in use
         do not begin with labels of their own: reads of a partition else read the rows of both."""
-        label = self.bench.kind_label
-        meets = any(o.key is not None and _in_one_partition(key, o.key, label) for o in self.bench.other_kinds)
+        others = self.bench.other_kinds
+        own = next((c.kind for c in self.bench.workload.classes if c.kind), "")
+        label = kind_labels([*dict.fromkeys([own, *(other.kind for other in others)])])[own]
+        meets = any(o.key is not None and _in_one_partition(key, o.key, label) for o in others)
         return Key(key.partition, with_label(key.row, label)) if meets else key
 
     @property

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from typing import Final
 
 from pkadvisor.design.keys.scheme import leading_text
 from pkadvisor.design.keys.transforms import Literal, Part
+
+LABEL_MOST: Final = 24
+"""Characters of a label; longer names are cut."""
 
 
 def kind_labels(kinds: Sequence[str]) -> dict[str, str]:
     """A label for each kind of a table, of which none begins another: its name, with a number where two are alike."""
     out = dict[str, str]()
     for kind in kinds:
-        word = "".join(ch for ch in kind.upper() if ch.isalnum())[:12] or "KIND"
+        word = "".join(ch for ch in kind.upper() if ch.isalnum())[:LABEL_MOST] or "KIND"
         texts = (f"{word}{'' if n == 1 else n}:" for n in count(1))
         out[kind] = next(text for text in texts if text not in out.values())
     return out

@@ -195,10 +195,11 @@ def _keeps_rows(scheme: KeyScheme, current: KeyScheme) -> bool:
 
 def _spares_rewriting(added: CostEstimate, best: CostEstimate) -> bool:
     """Whether rows are added to the current design rather than all rewritten under other keys: it is then good enough,
-    and needs no more index rows than the best design has, since every write keeps those up for ever. That one of them
-    lies in another partition, costs requests and comes later, is told with the advice."""
+    and needs no more index rows than the best design has, since every write keeps those up for ever, unless it costs no
+    more with them. That one of them lies in another partition, and comes later, is told with the advice."""
     fewer = len(added.scheme.index_rows) <= len(best.scheme.index_rows)
-    return fewer and good_enough(added, best, requests_tolerance=UPKEEP_TOLERANCE)
+    no_dearer = added.requests_per_s <= best.requests_per_s and added.entities_per_s <= best.entities_per_s
+    return (fewer or no_dearer) and good_enough(added, best, requests_tolerance=UPKEEP_TOLERANCE)
 
 
 def with_reason(estimates: Sequence[CostEstimate], named: set[int], ground: KeyGround) -> list[CostEstimate]:

@@ -88,6 +88,8 @@ class Judged:
     """What would put another scheme before the recommended one."""
     give: str = ""
     """Where keys cannot be judged: what to give, so that they can."""
+    warnings: tuple[str, ...] = ()
+    """What the reader must know before the verdict."""
     counted: tuple[tuple[Key, PartitionFacts], ...] = ()
     """Main keys whose partitions were counted over every row, where only a sample was looked at closely."""
 

@@ -72,7 +72,7 @@ def sampled(table: DraftTable) -> Sampled:
     """How the data was taken from the table, by the share of the logged keys that it holds."""
     data = table.data
     if table.from_log:
-        return Sampled("slice", "only keys that the log names are known", True)
+        return _sampled_by_log(table)
     if data is None or table.traffic is None or not set(KEYS) <= set(data.types):
         return Sampled("complete", "nothing shows whether it is", False)
     if not data.complete:
@@ -104,6 +104,17 @@ def sampled(table: DraftTable) -> Sampled:
             "random-keys", f"deduced: {measured}, and all keys of the partitions that it holds", True, total, by, doubt
         )
     return Sampled("random-rows", f"deduced: {measured}", True, total, doubt=doubt)
+
+
+def _sampled_by_log(table: DraftTable) -> Sampled:
+    """How the keys of a log were taken: where it inserts more than were looked at, these stand for all of them."""
+    adding = [c for c in table.traffic.classes if str(c.op) in _ADDS] if table.traffic is not None else []
+    inserts, looked_at = sum(c.requests for c in adding), sum(c.sample.height for c in adding)
+    if table.traffic is None or inserts <= looked_at:
+        return Sampled("slice", "only keys that the log names are known", True)
+    inserted = _added(table.traffic).height
+    total = table.looked_at - inserted + round(inserted * inserts / looked_at)
+    return Sampled("random-rows", f"{looked_at:,} of the {inserts:,} inserts of the log were looked at", True, total)
 
 
 def _older(asked: pl.DataFrame, traffic: TableTraffic) -> tuple[pl.DataFrame, int]:

@@ -293,10 +293,12 @@ def _sampling(sampled: Sampled, answers: Answers, table: DraftTable) -> list[str
     total, known = answers.entities_total, "as you said"
     if not total and entities is not None:
         total, most = entities, round(entities * sampled.doubt)
-        known = f"estimated, {round(entities / sampled.doubt):,} to {most:,}"
+        known = f"estimated, {round(entities / sampled.doubt):,} to {most:,}" if sampled.doubt > 1 else "counted"
     lines = []
-    if total is not None and data is not None and total > data.rows * _share_of_entities(table):
-        lines += _line(4, f"entities_total: {total}", f"{known}: the data is a sample of the table")
+    rows = data.rows * _share_of_entities(table) if data is not None else table.looked_at
+    if total is not None and total > rows:
+        of_what = "the data is" if data is not None else "these keys are"
+        lines += _line(4, f"entities_total: {total}", f"{known}: {of_what} a sample of the table")
     elif sampling != "complete" or not sampled.sure:
         lines += _line(4, "# entities_total: 2_000_000", "if the table has more entities than the data")
     if sampled.sure or answers.sampling:

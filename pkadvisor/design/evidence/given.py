@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from pkadvisor.design.choice.sections import Judged
+from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, ClassCost, CostEstimate
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.density import density_of
 from pkadvisor.design.rows.fronts import logged_inserts
@@ -15,7 +17,7 @@ from pkadvisor.design.rows.strange_values import far_values, other_case, shown_v
 from pkadvisor.documents.part import RATES_APART
 from pkadvisor.lazy import np
 from pkadvisor.numbers import percent, ratio
-from pkadvisor.observe.workload import DrawBy, Operation
+from pkadvisor.observe.workload import DrawBy, Operation, QueryClass
 from pkadvisor.values import dataclass
 
 TOTAL_APART = 1.5
@@ -89,6 +91,17 @@ class Evidence:
             if every > 0:
                 shares.append(math.fsum(load(c) for name, c in costs.items() if name in names) / every)
         return min(1.0, max(shares))
+
+    def rows_scanned(self, query: QueryClass) -> float:
+        """Rows that a query over unknown properties reads under the best keys, on average: those of the partition that
+        it names, where it names one and no row of it, else one."""
+        equal = {*conditions(query.filter).equal} if query.filter is not None else set[str]()
+        main, population = self.best.scheme.main, self.bench.population
+        partition, row = ({name for part in parts for name in part.properties} for parts in (main.partition, main.row))
+        if not partition or not partition <= equal or (row and row <= equal):
+            return 1.0
+        sizes = population.counts(atoms_of(main.partition))
+        return float((sizes**2).sum() / max(1, sizes.sum())) * population.total / max(1, population.rows)
 
     def largest(self, wanted: Callable[[Demand], bool]) -> str:
         """The name of the class that makes most of the load of some classes."""

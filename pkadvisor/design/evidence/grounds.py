@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.evidence.given import FOUND, TOTAL_APART, Evidence, Ground, parameters
+from pkadvisor.design.evidence.guesses import assumed_share, assumptions
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, CostEstimate
 from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.demand import Demand
@@ -126,8 +127,8 @@ def times(given: Evidence) -> Ground:
         what = "data and a log of the same time"
         return Ground(name, title, sentence, False, what, rests, 1 - one.outside, 1.0, "share")
     sentence = (
-        f"'{worst}' asks for {_length(one.wanted_s)}, and the data holds {_length(one.span_s)} of {one.time}: on "
-        f"this data it brings everything, in a table that holds the window {ratio(one.wanted_s / one.span_s)} of that"
+        f"'{worst}' asks for {_length(one.wanted_s)} of {one.time}, and the data holds {_length(one.span_s)}: a table "
+        f"that holds all of the window has up to {ratio(one.wanted_s / one.span_s)} the rows that it reads here"
     )
     what = f"data over {_length(one.wanted_s)} or more"
     return Ground(name, title, sentence, False, what, rests, one.span_s, one.wanted_s, "s")
@@ -235,15 +236,18 @@ def _unpriced(given: Evidence) -> Ground | None:
     """The ground that does not carry because much of what is asked is of properties that no file holds; else None."""
     unpriced, workload = given.bench.workload.unpriced, given.bench.workload
     every = math.fsum(c.rate.mean_per_s for c in (*workload.classes, *unpriced))
-    share = math.fsum(c.rate.mean_per_s for c in unpriced) / every if every > 0 else 0.0
+    of_requests = math.fsum(c.rate.mean_per_s for c in unpriced) / every if every > 0 else 0.0
+    read = math.fsum(c.rate.mean_per_s * given.rows_scanned(c) for c in unpriced)
+    of_rows = read / max(read + given.best.entities_per_s, 1e-300)
+    share = max(of_requests, of_rows)
     if share < LOAD_DECIDES:
         return None
-    worst = max(unpriced, key=lambda c: (c.rate.mean_per_s, c.name))
+    worst = max(unpriced, key=lambda c: (c.rate.mean_per_s * given.rows_scanned(c), c.name))
     rate = rate_text(worst.rate.mean_per_s)
-    sentence = (
-        f"'{worst.name}' ({rate}) asks for a property that no file holds: how many entities it reads is not known, "
-        f"and {percent(share)} of the requests are like that"
-    )
+    like = f"{percent(of_requests)} of the requests are like that"
+    if of_rows > of_requests:
+        like = f"scans of the partitions that it names make {percent(of_rows)} of all rows read"
+    sentence = f"'{worst.name}' ({rate}) asks for a property that no file holds: what it finds is not known, and {like}"
     what = "an export of the table: it tells how many entities a partition holds"
     if worst.draw.by is not DrawBy.LOG:
         known = given.bench.population.types
@@ -330,39 +334,7 @@ def sampling(given: Evidence) -> Ground:
     return held(sentence, what, 1 - rows / total)
 
 
-# -- what is assumed ---------------------------------------------------------------------------------------------------
-
-
-def assumptions(given: Evidence) -> Ground:
-    """How much of the load is drawn by assumption, and whether that could heat a partition beyond its target.
-
-    Where nobody says which entities are asked for, each is taken to be equally likely. The guess carries as long as
-    the hottest partition would hold if it were asked for by Zipf's law with exponent 1, after which the first of n has
-    1 ÷ (1 + 1/2 + … + 1/n) of the load.
-    """
-    name, title = "assumptions", "share of the load that is assumed"
-    unknown = [c.name for c in given.bench.workload.classes if c.rate.basis is Basis.UNKNOWN and not c.analytic]
-    if unknown:
-        sentence = f"how often '{unknown[0]}' comes is not known: without its rate it weighs nothing"
-        return Ground(name, title, sentence, False, f"the rate of '{unknown[0]}', or a log with times", 1.0)
-    rests = assumed_share(given.bench, given.best)
-    if not rests:
-        return Ground(name, title, "which entities are asked for is declared, logged or does not matter")
-    costs = {c.name: c for c in given.best.classes}
-    guessed = [costs[d.query.name] for d in given.bench.demands if guess(d, given.bench) and d.query.name in costs]
-    load = math.fsum(c.peak_per_s * (c.entities_read + c.entities_written) for c in guessed if not c.analytic)
-    first = load / _harmonic(max(1, given.best.partitions))
-    target = given.bench.limits.partition_entities_per_s
-    names = ", ".join(f"'{c.name}'" for c in guessed[:3]) + (" …" if len(guessed) > 3 else "")
-    sentence = f"{percent(rests)} of the load is a guess: nothing says which entities {names} ask for most"
-    if first <= target:
-        return Ground(name, title, sentence, True, "", rests, first, target, "entities/s")
-    sentence += (
-        f". If some are asked for far more than others (Zipf), the hottest partition takes {amount(first)} entities/s; "
-        f"its target is {amount(target)}"
-    )
-    what = f"`draw` in the design, which says whose values fill the parameters of {names}; or give a log"
-    return Ground(name, title, sentence, False, what, rests, first, target, "entities/s")
+# -- what is taken out of how sure an advice is ------------------------------------------------------------------------
 
 
 def with_guesses(judged: Judged) -> Judged:
@@ -384,30 +356,6 @@ def size_stated(section: Section) -> bool:
     """Whether the design says how large the table is: its total, or how the rows were sampled."""
     stated = section.declared is not None and section.declared.sampling_stated
     return stated or section.declared_total is not None
-
-
-def guess(demand: Demand, bench: Bench) -> bool:
-    """Whether nobody says whose values fill a class's parameters, and it has some."""
-    from pkadvisor.table.odata import parameters as named
-
-    query = demand.query
-    if query.analytic or query.filter is None or not named(query.filter):
-        return False
-    lost = query.draw.by is DrawBy.LOG and query.name not in bench.workload.instances
-    return demand.draw_basis is Basis.ASSUMED or lost
-
-
-def assumed_share(bench: Bench, best: CostEstimate) -> float:
-    """The share of the load whose parameters are drawn by assumption, under one scheme."""
-    given = Evidence(bench, best, None, 0, "complete", log=False)
-    return given.rests_on(lambda demand: guess(demand, bench))
-
-
-def _harmonic(count: int) -> float:
-    """1 + 1/2 + … + 1/n, to six digits."""
-    if count < 100:
-        return math.fsum(1 / n for n in range(1, count + 1))
-    return math.log(count) + 0.5772156649 + 1 / (2 * count)
 
 
 # -- all of them -------------------------------------------------------------------------------------------------------

@@ -53,8 +53,7 @@ class Break:
     """Where growth ends: ``factor`` times today's peak passes a limit, ``factor_comfort`` its head-room line.
 
     ``resource`` is what binds: entity, partition, range, server, account or number (its digits). ``by``: the kinds of
-    growth that raise it. ``fixed`` is the part of ``measured`` that they leave as it is. A factor below 1: it is passed
-    already.
+    growth that raise it; ``fixed``: the part of ``measured`` that they leave. A factor below 1: it is passed already.
     """
 
     cause: str
@@ -258,8 +257,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Everything of one value of ``erase_by``: rows to delete, index rows included, and requests to find and delete
-    them."""
+    """All of one value of ``erase_by``: rows to delete with index rows, and requests to find and delete them."""
 
     property: str
     rows: float
@@ -353,7 +351,7 @@ class Confidence:
     def _with_note(self, note: str) -> Confidence:
         if self.basis is Basis.COUNTED:
             return replace(self, share=None, basis=Basis.ASSUMED, note=f"{self.note}, but {note}")
-        return replace(self, note=f"{self.note}; {note}" if self.note else note)
+        return replace(self, note="; ".join(filter(None, (self.note, note))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,8 +415,6 @@ class Bench:
     """What other tables and kinds bring to each target of the account at the worst moment of all, by cause."""
     other_kinds: tuple[RowsOfKind, ...] = ()
     """The rows of the other kinds of the table, under their keys in use."""
-    kind_label: str = ""
-    """What tells RowKeys of this kind apart from those of the others."""
     refused: tuple[str, ...] = ()
     """Why the service refuses some of the entities, whatever their keys."""
     secret: frozenset[str] = frozenset()
@@ -436,8 +432,7 @@ class Bench:
 
     @property
     def room_factor(self) -> float:
-        """The break factor that is the room for growth to plan for: 80 % of a target after the declared growth, else
-        twice the load of today (assumed)."""
+        """The break factor to plan for: 80 % of a target after the declared growth, else 2 (assumed)."""
         return BREAK_LEAST * self.horizon_factor if self.workload.growth else ROOM_UNDECLARED
 
     @property

@@ -28,12 +28,16 @@ UNSEEN = 3
 """Columns for which a hot spot may be hidden by chance and still be the same."""
 ONE_WAY = 0.7
 """Share of the moves that go one way from which on hot spots are fronts."""
+MOVES_LEAST = 3
+"""Moves below which a hot spot does not move: it came once, and went."""
 FAR_MOST = 0.3
 """Share of moves that may be jumps where hot spots are fronts."""
 HOT = 0.1
 """Share of the load from which on one row is a hot key, where an even one would be far below …"""
 HOT_TIMES = 4.0
 """… which is: this many times below."""
+MOSTLY, BRIEF = 0.8, 0.25
+"""A hot key that takes so much of its load in at most that share of the time is not hot all the time."""
 BURST_TIMES = 2.5
 """A column is in a burst from so many times the median column on."""
 BURST_CHANCE = 5.0
@@ -75,7 +79,7 @@ def pattern_of(
     timed = loads.shape[1] >= COLUMNS_LEAST
     in_column = events / loads.shape[1]
     pattern = _moving(loads, by_row, columns, of, in_column) if timed and len(loads) > 1 else None
-    pattern = pattern or _hot(by_row, np.array(partitions, dtype=np.int64), of)
+    pattern = pattern or _hot(loads / total, np.array(partitions, dtype=np.int64), of)
     pattern = pattern or (_burst(columns, in_column) if timed else None)
     return pattern or _still(by_row, np.array(partitions, dtype=np.int64), of)
 
@@ -112,7 +116,9 @@ def _moving(loads: Floats, by_row: Floats, columns: Floats, of: str, in_column: 
     count = round(float(np.median([len(columns_spots) for columns_spots in spots if columns_spots] or [0])))
     if not 0 < count <= SPOTS_MAX or in_spots < MOVED:
         return None
-    onward, total_moves, far = _moves(spots)
+    onward, total_moves, far, moves = _moves(spots)
+    if moves < MOVES_LEAST:
+        return None
     share = min(1.0, in_spots)
     if total_moves and abs(onward) >= ONE_WAY * total_moves and far <= FAR_MOST:
         way, end = ("rise", "last") if onward > 0 else ("fall", "first")
@@ -143,8 +149,9 @@ def _spots(excess: Floats) -> list[_Spot]:
     return [s for s in out if s.mass >= most / 10]
 
 
-def _moves(spots: Sequence[Sequence[_Spot]]) -> tuple[float, float, float]:
-    """(rows that hot spots go up, less those they go down; rows that they go in all; share of moves that are jumps).
+def _moves(spots: Sequence[Sequence[_Spot]]) -> tuple[float, float, float, int]:
+    """(rows that hot spots go up, less those they go down; rows that they go in all; share of moves that are jumps;
+    moves).
 
     A spot comes from the nearest one of the column before. It has moved when it is a whole row away from where its last
     move ended: the chance of single cells is no movement.
@@ -169,7 +176,7 @@ def _moves(spots: Sequence[Sequence[_Spot]]) -> tuple[float, float, float]:
         # One that is not seen for some columns may be seen again.
         now += [k for k in known if column - k[2] <= UNSEEN and all(_gap(k[0], spot) > NEAR for spot in after)]
         known = now or known
-    return onward, total, jumps / max(1, near + jumps)
+    return onward, total, jumps / max(1, near + jumps), near + jumps
 
 
 def _gap(one: _Spot, other: _Spot) -> int:
@@ -186,9 +193,10 @@ def _even_shares(partitions: Ints) -> Floats:
     return shares
 
 
-def _hot(by_row: Floats, partitions: Ints, of: str) -> Pattern | None:
-    """Rows that take a multiple of what an even share would be, and much of the load."""
-    even = _even_shares(partitions)
+def _hot(shares: Floats, partitions: Ints, of: str) -> Pattern | None:
+    """Rows that take a multiple of what an even share would be, and much of the load; ``shares`` of it by row and
+    column."""
+    even, by_row = _even_shares(partitions), shares.sum(axis=1)
     needed = np.maximum(HOT, np.minimum(HOT_TIMES * even, (1 + even) / 2))
     hot = np.flatnonzero(by_row >= needed)
     if not len(hot):
@@ -198,8 +206,21 @@ def _hot(by_row: Floats, partitions: Ints, of: str) -> Pattern | None:
     if len(by_row) == 1 and held == 1:
         return Pattern(HOT_KEY, "there is only one partition, and it takes every request", 1.0, 1)
     who = "one key takes" if held == 1 else f"{held:,} keys take"
+    lasts = _lasts(shares[hot].sum(axis=0))
+    if lasts <= BRIEF:
+        blocks = "a block" if len(hot) == 1 else f"{len(hot)} blocks"
+        what = f"{blocks}: {who} {rounded(share)} of the {of}, nearly all of it in {percent(lasts)} of the time"
+        return Pattern(HOT_KEY, what, share, len(hot))
     lines = "a flat line" if len(hot) == 1 else f"{len(hot)} flat lines"
     return Pattern(HOT_KEY, f"{lines}: {who} {rounded(share)} of the {of} all the time", share, len(hot))
+
+
+def _lasts(columns: Floats) -> float:
+    """The least share of the time in which ``MOSTLY`` of a load falls; 1 where the columns are too few to tell."""
+    if len(columns) < COLUMNS_LEAST:
+        return 1.0
+    falling = np.cumsum(np.sort(columns)[::-1])
+    return float(np.searchsorted(falling, MOSTLY * falling[-1]) + 1) / len(columns)
 
 
 def _burst(columns: Floats, in_column: float) -> Pattern | None:

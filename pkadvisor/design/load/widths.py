@@ -77,8 +77,7 @@ def widths_needed(
             continue
         reach = population.sizes(name).largest
         if identifies(name, population):
-            grown = int(population.total * horizon_factor) if entities_grow(workload) else 0
-            reach = max(grown, max(reach, population.total) + int(inserted_per_s(workload) * coming_s))
+            reach = numbers_to_come(population.total, reach, workload, horizon_factor)
         elif population.keys_drawn and population.surplus((*population.sampled_by, ("p", name))) == 0:
             reach = min(population.total, reach * population.total // population.rows)
         if name in rises:
@@ -86,6 +85,13 @@ def widths_needed(
         in_keys = used.get(name, 0)  # one number has one width in a table, as long as that holds it
         out[name] = in_keys if reach < 10**in_keys else width_of(name, population, reach)
     return out
+
+
+def numbers_to_come(total: int, largest: int, workload: Workload, horizon_factor: float) -> int:
+    """How far numbers of which each entity of a table has its own go, where there are ``total`` entities and the
+    largest number is ``largest``; ``horizon_factor`` multiplies the rate of the inserts."""
+    grown = int(total * horizon_factor) if entities_grow(workload) else 0
+    return max(grown, max(largest, total) + int(inserted_per_s(workload) * lifetime_s(workload) * horizon_factor))
 
 
 def identifies(name: str, population: Population) -> bool:

@@ -11,14 +11,13 @@ from dataclasses import field, replace
 from math import isclose
 from typing import Final
 
-from pkadvisor.design.keys.scheme import KeyScheme, variable
-from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Context, part_properties
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.rows.key_ranges import HIGH, LOW
 from pkadvisor.design.rows.logged import twins
 from pkadvisor.design.rows.logged.choices import choice_filter, choices_in, constants_of, expanded, plain_name
-from pkadvisor.design.rows.logged.committed import committed
+from pkadvisor.design.rows.logged.committed import committed, reads_apart
 from pkadvisor.design.rows.logged.known_entities import entity_reader
+from pkadvisor.design.rows.logged.orders import order_of, order_of_keys
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
 from pkadvisor.design.rows.logged.unusual_minutes import with_unusual_minutes
@@ -37,7 +36,6 @@ from pkadvisor.observe.workload import (
     Draw,
     DrawBy,
     Operation,
-    OrderBy,
     QueryClass,
     Rate,
     Workload,
@@ -47,8 +45,6 @@ from pkadvisor.table.odata import And, Comparison, Filter, Operator, Or, Paramet
 from pkadvisor.values import dataclass
 
 NOT_FOUND: Final = 404
-QUEUE_DELETES: Final = 0.5
-"""Deletes for each insert from which on a table is a queue: what waits longest is asked for first. Assumed."""
 _OPERATIONS = {
     "query": Operation.QUERY,
     "insert": Operation.INSERT,
@@ -94,6 +90,7 @@ def observe(
         for part in parts
         if not part.foreign
     ]
+    decoded, log_notes = reads_apart(decoded)
     shapes = {(_OPERATIONS[str(each.op)], twins.shape_of(read.filter)) for each, read in decoded}
     in_keys = {name for key, _ in scheme.each_key() for name in key.properties} if scheme is not None else set()
     log = _LoggedClasses()
@@ -105,27 +102,27 @@ def observe(
         else:
             twin = twins.twin_of(query, declared, {c.name for c in log.classes}, shapes, in_keys)
             log.add(*_knowing(query, read, twin, data), twin, class_traffic)
-    names = {c.name for c in log.classes}
-    rest = tuple(c for c in declared.classes if c.name not in names) if declared else ()
+    base, names = declared or Workload(traffic.name, ()), {c.name for c in log.classes}
+    rest = tuple(c for c in base.classes if c.name not in names)
     timed = any(c.mean_per_s is not None for c in traffic.classes)
     absent = Rate(0.0, 0.0, None, Basis.COUNTED if timed else Basis.UNKNOWN)
     rates = {name: log.logged[name].rate for name in sorted(log.lent)} | {c.name: absent for c in rest}
-    sets = declared.transactions if declared else ()
     workload = replace(
-        declared or Workload(traffic.name, ()),
+        base,
         table=traffic.name,
         classes=(*log.classes, *rest),
-        transactions=logged_transactions(traffic.groups, log.grouped, scheme, types, sets),
+        transactions=logged_transactions(traffic.groups, log.grouped, scheme, types, base.transactions),
         instances=log.instances,
         came=log.came,
         absent=log.absent,
+        without_row_key=log.without_row_key,
         minutes=log.minutes,
         logged=rates,
         busy=log.busy,
         foreign=foreign,
         bursts_refused=traffic.bursts_refused,
     )
-    return Observed(workload, tuple(log.notes))
+    return Observed(workload, (*log.notes, *log_notes))
 
 
 def _knowing(
@@ -154,7 +151,7 @@ def _query_of(
     rate = _rate(class_traffic, batch, groups.entities)
     if traffic.fraction < 1 and rate.basis is Basis.COUNTED:
         rate = replace(rate, basis=Basis.ESTIMATED)
-    order = tuple(_order(text) for text in class_traffic.order_by)
+    order = tuple(order_of(text) for text in class_traffic.order_by)
     together = class_traffic.grouped and groups.transactions
     return QueryClass(
         name=_name(class_traffic, read, before),
@@ -162,7 +159,7 @@ def _query_of(
         filter=None if class_traffic.op in ("insert", "upsert") else read.filter,
         rate=rate,
         kind=class_traffic.kind or None,
-        order_by=order or _order_of_keys(class_traffic, scheme, read.filter, types, traffic),
+        order_by=order or order_of_keys(class_traffic, scheme, read.filter, types, traffic),
         top=class_traffic.top,
         draw=Draw(DrawBy.LOG, stated=True),
         sets=read.sets,
@@ -182,6 +179,7 @@ class _LoggedClasses:
     busy: dict[str, BusyRequests] = field(default_factory=dict)
     came: dict[str, Sequence[int]] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)
+    without_row_key: dict[str, float] = field(default_factory=dict)
     logged: dict[str, QueryClass] = field(default_factory=dict)
     lent: set[str] = field(default_factory=set)
     grouped: list[str] = field(default_factory=list)
@@ -198,6 +196,8 @@ class _LoggedClasses:
         name, before = alike.name, self.logged[alike.name]
         share = before.rate.mean_per_s / max(before.rate.mean_per_s + rate.mean_per_s, 1e-300)
         first, second = self.minutes.get(name), class_traffic.minutes
+        lacking = float(class_traffic.names_partition_alone)
+        self.without_row_key[name] = share * self.without_row_key[name] + (1 - share) * lacking
         self.logged[name] = replace(before, rate=twins.rate_of_both(before.rate, rate, first, second))
         if alike.rate is before.rate:
             self.classes[self.classes.index(alike)] = replace(alike, rate=self.logged[name].rate)
@@ -228,8 +228,7 @@ class _LoggedClasses:
         if class_traffic.conflicts:
             self.notes.append(
                 f"'{name}': {percent(class_traffic.conflicts)} of its attempts got 412, so it reads, changes and "
-                "writes under If-Match; its rate is that of the others; its reads are counted with it and among the "
-                "logged reads"
+                "writes under If-Match; its rate is that of the others"
             )
         if class_traffic.grouped:
             self.grouped.append(name)
@@ -239,56 +238,13 @@ class _LoggedClasses:
             self.instances[name] = read.frame
             if len(read.came) == read.frame.height:
                 self.came[name] = read.came
+        self.without_row_key[name] = float(class_traffic.names_partition_alone)
         if missing := int((class_traffic.sample["status"] == NOT_FOUND).sum()):
             self.absent[name] = missing / class_traffic.sample.height
         if read.busy is not None:
             self.busy[name] = read.busy
         if class_traffic.minutes is not None:
             self.minutes[name] = class_traffic.minutes
-
-
-def _order(text: str) -> OrderBy:
-    """``ts desc`` or ``-ts`` as a sort key."""
-    name, _, way = text.strip().partition(" ")
-    return OrderBy(name.removeprefix("-"), name.startswith("-") or way.strip().lower() == "desc")
-
-
-def _order_of_keys(
-    traffic: ClassTraffic,
-    scheme: KeyScheme | None,
-    filter_: Filter | None,
-    types: Mapping[str, EdmType],
-    table: TableTraffic,
-) -> tuple[OrderBy, ...]:
-    """The order in which a class that stops at ``$top`` gets its rows from the current keys, where it means something:
-    whoever pads a rank or reverses a time wants the best or the newest first, whoever names a bound the next, and
-    whoever asks for a state or reads a queue what waits longest. The oldest of all rows that stay, and an order of
-    texts, may be of no meaning to the caller."""
-    if traffic.top is None or scheme is None or not traffic.sample.height:
-        return ()
-    first = next(iter(requests_of(traffic, traffic.sample.head(1).iter_rows(named=True))))
-    key = list(scheme.each_key())[reader_of(scheme, types).row_read(first)[0]][0]
-    fixed = {name for name, way in twins.shape_of(filter_) if way == "eq"}
-    if not set(part_properties(key.partition)) <= fixed:
-        return ()
-    parts = list(variable(key.row))
-    place = next((n for n, part in enumerate(parts) if not set(part.properties) <= fixed), len(parts))
-    part = parts[place] if place < len(parts) else None
-    name = part.properties[0] if part is not None else ""
-    way = 0 if part is None else part.order(Context(dict(types), separators(key.row)))
-    edm = types.get(name, EdmType.STRING)
-    waits = bool(fixed - set(part_properties((*key.partition, *parts[:place])))) or _is_queue(table)
-    meant = edm.numeric or (
-        edm is EdmType.DATETIME and (way < 0 or waits or (name, "range") in twins.shape_of(filter_))
-    )
-    return (OrderBy(name, descending=way < 0),) if way and meant else ()
-
-
-def _is_queue(traffic: TableTraffic) -> bool:
-    """Whether a log deletes entities about as fast as it adds them."""
-    added = sum(c.requests for c in traffic.classes if c.op in ("insert", "upsert"))
-    deleted = sum(c.requests for c in traffic.classes if c.op == "delete")
-    return deleted > 0 and deleted >= QUEUE_DELETES * added
 
 
 def _rate(traffic: ClassTraffic, batch: ClassTraffic | None, entities: int) -> Rate:

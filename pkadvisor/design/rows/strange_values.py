@@ -69,13 +69,19 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
 
 
 def _without_overlaps(frame: pl.DataFrame, column: str, source: str, held: pl.Series) -> pl.Series:
-    """What is asked for in a column; of the bounds of windows those of which the other bound is far from the data."""
+    """What is asked for in a column; of the bounds of windows those of which the other bound is far from the data on
+    the same side: a window from long before the data to long behind it holds all of it."""
     asked = frame.get_column(column)
     other = source + (HIGH if column.endswith(LOW) else LOW)
     if column == source or other not in frame.columns:
         return asked
-    far = far_values(frame.get_column(other), held)
-    return asked if far is None else asked.filter(frame.get_column(other).is_in(far.unique().implode()))
+    bound = frame.get_column(other)
+    far = far_values(bound, held)
+    if far is None:
+        return asked
+    least = held.drop_nulls().min()
+    same_side = (asked < least) == (bound < least)
+    return asked.filter(same_side & bound.is_in(far.unique().implode()))
 
 
 def _strange(asked: pl.Series, held: pl.Series, complete: bool, exact: bool) -> pl.Series | None:
@@ -123,14 +129,14 @@ def _sentence(
 ) -> str:
     if pair is not None:
         return (
-            f"{share:.0%} of the values of {name} that the logged class '{query}' asks for are in the data in other "
-            f"letters alone: '{pair[0]}' in the log, '{pair[1]}' in the data; keys tell upper from lower case"
+            f"'{query}' asks in {percent(share)} of its logged requests for values of {name} that the data has in "
+            f"other letters alone: '{pair[0]}' in the log, '{pair[1]}' in the data; keys tell upper from lower case"
         )
     example = shown_value(strange[0])
     where = "in the data" if complete else "near the data"
     return (
-        f"{share:.0%} of the values of {name} read from the keys of the logged class '{query}' are not {where}, "
-        f"such as '{example}': do data and log belong together, and are the keys read as they are made?"
+        f"'{query}' asks in {percent(share)} of its logged requests for values of {name} that are not {where}, such as "
+        f"'{example}': do data and log belong together, and are the keys read as they are made?"
     )
 
 

@@ -8,7 +8,7 @@ The counts are exact over all values, not a guess from the first rows. What coun
 | Double | ``17850.0``, ``.5``, ``1e-3``; no leading zeros; whole numbers beyond Int64 stay String |
 | Boolean | ``true``, ``False`` |
 | DateTime | ISO 8601 date, or date and time with ``T`` or a space; zone optional; impossible dates stay String |
-| Guid | 8-4-4-4-12 hexadecimal digits |
+| Guid | 8-4-4-4-12 hexadecimal digits in lower case: as a Guid, others would lose their case, which keys may hold |
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _ZONE = r"(?:Z|[-+][0-9]{2}:?[0-9]{2})"
 _DATETIME = rf"^{_DATE}(?:[T ]{_TIME}{_ZONE}?)?$"
 _DATETIME_ZONED = rf"T.*{_ZONE}$|.* .*{_ZONE}$"
 _GUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+_GUID_AS_WRITTEN = _GUID.replace("A-F", "")
 _MARKER = r"^(?:|NA|N/A|null|NULL|NaN|–)$"
 # One look that lets most text go by: what fails here is String and no marker.
 _WORTH_A_LOOK = r"^(?:[-.0-9]|(?i:true|false)$|NA$|N/A$|null$|NULL$|NaN$|–$|$|[0-9a-fA-F]{8}-)"
@@ -201,7 +202,7 @@ class TypeCounts:
                     self._infer(EdmType.DATETIME, count)
                     self.zoneless += count - int((fits & values.str.contains(_DATETIME_ZONED)).sum() or 0)
             else:
-                fits = values.str.contains(_BOOLEAN if edm is EdmType.BOOLEAN else _GUID)
+                fits = values.str.contains(_BOOLEAN if edm is EdmType.BOOLEAN else _GUID_AS_WRITTEN)
                 self._infer(edm, int(fits.sum() or 0))
             values = values.filter(~fits)
         return values

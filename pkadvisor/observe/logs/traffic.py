@@ -14,7 +14,7 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.frame import Op
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Basis, BusyRequests
-from pkadvisor.table.filters import Filter
+from pkadvisor.table.filters import Filter, properties
 from pkadvisor.values import dataclass
 
 MAX_BAD_LINES: Final = 0.01
@@ -80,6 +80,13 @@ class ClassTraffic:
     minutes: MinuteSeries | None = None
     busy: BusyRequests | None = field(default=None, compare=False)
     conflicts: float = 0.0
+
+    @property
+    def names_partition_alone(self) -> bool:
+        """Whether the requests read a whole partition: they name the PartitionKey and no RowKey."""
+        if self.op != "query" or self.address or not self.pk_equal or self.filter is None:
+            return False
+        return "RowKey" not in properties(self.filter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,8 @@ def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> analysis_i
 def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Limits) -> AnalysisTable:
     section = judged.section
     decoded = section.traffic is not None and judged.scheme is not None
-    warnings = strange_requests(judged.workload, section.data, section.entities) if decoded else ()
+    strange = strange_requests(judged.workload, section.data, section.entities) if decoded else ()
+    warnings = (*strange, *judged.warnings)
     grounds = grounds_of(judged)
     weak = weakest(grounds)
     table = AnalysisTable(

@@ -17,7 +17,7 @@ CAUSES = {
     "scans of one partition": "partition scans",
     "the range that takes the inserts": "inserts in one range",
     "the run of partitions that one query reads": "range scans",
-    "scans over several partitions": "fan-out scans",
+    "scans over several partitions": "multi-partition scans",
     "the account's requests": "storage account",
 }
 """Short names of what can break, for a cell of a table."""

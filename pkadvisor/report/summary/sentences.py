@@ -8,7 +8,7 @@ import re
 from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisGround, AnalysisLog
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisIndexRow, AnalysisScheme, AnalysisViolation
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
-from pkadvisor.documents.part import MOVES, OTHER_CASE, RATES_APART, TOO_MANY
+from pkadvisor.documents.part import MOVES, OTHER_CASE, OTHER_ESCAPES, RATES_APART, TOO_MANY
 from pkadvisor.numbers import milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.counters import counter_to_divide
 from pkadvisor.report.summary.figures import (
@@ -176,11 +176,14 @@ def unique_in_sample(table: AnalysisTable) -> str:
 
 def _other_case(table: AnalysisTable, best: AnalysisFullScheme) -> str:
     """Whether case matters, where a query asks for texts that the data has in another case only."""
+    escaped = next((t for t in table.notes if t.endswith(OTHER_ESCAPES)), "").removesuffix(OTHER_ESCAPES)
+    if escaped:
+        return f"which client writes %-escapes in another case? {escaped} finds nothing."
     asked, _, key = next((t for t in table.notes if OTHER_CASE in t), "").partition(OTHER_CASE)
     part = key.partition(" finds ")[0]
     if not asked or part in best.partition_key + best.row_key:
         return ""
-    return f"does case matter? {asked} differs in case alone; {part} finds it."
+    return f"does case matter? {asked} differs in case alone; {part}, a new key, finds it."
 
 
 def _absent(table: AnalysisTable) -> str:

@@ -20,7 +20,7 @@ NOBODY = "nothing at the peak"
 NO_503 = "the log has no 503"
 WHOM = {"account": "the whole account", "range": "one server"}
 """What a load on several partitions is too much for, by the resource of a limit."""
-OF_SCANS = ("range scans", "fan-out scans")
+OF_SCANS = ("range scans", "multi-partition scans")
 
 
 def throttled(table: AnalysisTable, refused_in_log: float | None = None, *, in_short: bool = False) -> str:
@@ -38,12 +38,13 @@ def throttled(table: AnalysisTable, refused_in_log: float | None = None, *, in_s
     if current is None or table.ranking_says == "keep":
         return f"{now}." if now else _refused(refused_in_log) or f"{NOBODY}."
     after = _throttled(table, best, "recommended", in_short=in_short)
+    keys = "under the best keys found" if table.ranking_says == "unsatisfied" else "under the recommended keys"
     if now and after:
-        return f"{now}; under the recommended keys {after}."
+        return f"{now}; {keys} {after}."
     if now:
         return f"{now}; after: none."
     if after:
-        return f"under the recommended keys {after}; today none."
+        return f"{keys} {after}; today none."
     return _refused(refused_in_log) or f"{NOBODY}, under either key."
 
 
@@ -89,7 +90,8 @@ def _refused_share(share: float, logged: float | None, in_short: bool) -> str:
             return f"peak, model: {percent(share)}; whole log: {percent(logged)}"
         return f"{percent(share)} of its attempts at the peak, model; {percent(logged)} of all attempts in the log"
     few = f"{percent(logged)} of all attempts in the log"
-    return f"{percent(share)}, model" if in_short else f"{percent(share)} of its attempts, model; {few}"
+    in_words = f"{percent(share)} of its attempts, model; {few}"
+    return f"model: {percent(share)}; log: {percent(logged)}" if in_short else in_words
 
 
 def _over_together(scheme: AnalysisScheme, in_short: bool) -> str:

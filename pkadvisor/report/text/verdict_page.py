@@ -311,12 +311,13 @@ _SHORTENED: tuple[tuple[FigureRow, ...], ...] = ((), (BREAKS,), (BREAKS, READ), 
 
 def figure_lines(page: Page, designs: Sequence[tuple[str, Figures]]) -> list[str]:
     """A column for each design, under its name, with the cause of each first limit; without what stands in brackets,
-    then without the causes of the designs that stand first, where that makes the columns fit."""
+    then without the causes of the designs that bear most, where that makes the columns fit."""
     if not designs:
         return []
+    by_room = sorted(designs, key=lambda design: -(design[1].first_break.factor if design[1].first_break else 0.0))
     for left_out in range(len(designs) + 1):
         for shortened_rows in _SHORTENED:
-            columns = [_cells(design, shortened_rows, number >= left_out) for number, design in enumerate(designs)]
+            columns = [_cells(design, shortened_rows, design not in by_room[:left_out]) for design in designs]
             widths = [max(CELL, *map(len, column)) for column in columns]
             if LABEL + sum(width + 2 for width in widths) <= page.width:
                 return _columns(page, columns, widths)

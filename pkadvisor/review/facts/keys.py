@@ -16,7 +16,15 @@ from pkadvisor.review.facts.sizes import declared_sizes
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most, tells_date
-from pkadvisor.review.views.names import counter_of, machine, moment_of_arrival, period, stands_for_entity, unique
+from pkadvisor.review.views.names import (
+    counter_of,
+    machine,
+    moment_of_arrival,
+    period,
+    slashed,
+    stands_for_entity,
+    unique,
+)
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 
@@ -37,6 +45,14 @@ def is_index_row(subject: Subject) -> bool:
 def forbidden_characters(subject: Subject) -> tuple[str, ...]:
     """Characters in the text of the template that the service refuses in keys."""
     return tuple(f"U+{ord(c):04X}" for c in sorted(set(texts_outside(subject.key.text)) & FORBIDDEN))
+
+
+def slashed_parts(subject: Subject) -> tuple[str, ...]:
+    """Parts that write a text as it stands, but for its case, of which the name says that it holds a ``/``."""
+    types = subject.view.types
+    texts = [p for p in subject.key.parts if len(p.properties) == 1 and (p.plain_property or p.folds_case)]
+    texts = [p for p in texts if p.hashing is None and types.get(p.properties[0], EdmType.STRING) is EdmType.STRING]
+    return tuple(str(p) for p in texts if slashed(p.properties[0]))
 
 
 def whole_key(subject: Subject) -> Key:
@@ -369,6 +385,7 @@ FACTS: tuple[Fact, ...] = (
     _truth("is_partition", "Whether it is a PartitionKey, not a RowKey.", is_partition),
     _truth("is_index_row", "Whether it is a key of an index row, not of the entity itself.", is_index_row),
     _truth("units_longest", "Whether the length is that of the longest key, and no mean.", units_longest),
+    Fact("key.slashed_parts", FactType.TEXTS, "", slashed_parts, may_be_unknown=False),
     Fact("key.forbidden_characters", FactType.TEXTS, "", forbidden_characters, may_be_unknown=False),
     _fact(
         "units",

@@ -11,7 +11,7 @@ from pkadvisor.review.facts.queries import one_small_partition
 from pkadvisor.review.views import drawn_loads, partition_reads
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.findings import often_text, rows_looked_at
-from pkadvisor.review.views.key_loads import INSERTS, at_peak, rated
+from pkadvisor.review.views.key_loads import INSERTS, at_peak, rated, read_first
 from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.review.views.views import TableView
 
@@ -46,12 +46,13 @@ def load_entities_per_s(subject: Subject) -> KnownValue | None:
 def least_load_entities_per_s(subject: Subject) -> float | None:
     """Entities read and written a second at the peak if every read found its entity at once."""
     view = subject.view
-    per_class = {c.name: c.rate.sustained_per_s * c.entities_per_request * _rows_of(c, view) for c in rated(view)}
+    per_class = {c.name: c.rate.sustained_per_s * _entities_of(c, view) for c in rated(view)}
     return at_peak(view, per_class) if per_class else None
 
 
-def _rows_of(query: QueryClass, view: TableView) -> int:
-    return sum(rows_written(query, view.scheme).values()) if view.scheme and query.operation.writes else 1
+def _entities_of(query: QueryClass, view: TableView) -> float:
+    rows = sum(rows_written(query, view.scheme).values()) if view.scheme and query.operation.writes else 1
+    return query.entities_per_request * rows + read_first(query, view)
 
 
 def _heaviest(subject: Subject) -> ClassCost | None:

@@ -30,6 +30,7 @@ from pkadvisor.review.facts.query_requests import (
     periods_spread,
     pointer_reads,
     pointer_reads_per_s,
+    read_at_least,
     requests_at_once,
     requests_per_s,
     rows_chosen,
@@ -41,7 +42,8 @@ from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.findings import often_text
 from pkadvisor.review.views.key_loads import follows_clock, mixed_in, partitions_most
-from pkadvisor.review.views.partition_reads import mean_scanned
+from pkadvisor.review.views.partition_reads import matching_mean, mean_scanned
+from pkadvisor.review.views.reads import cut_at_ends
 from pkadvisor.review.views.subjects import Scope, Subject, subjects_of_design
 from pkadvisor.table.odata import properties
 
@@ -103,13 +105,13 @@ def cause(subject: Subject) -> str | None:
 
 def filtered(subject: Subject) -> bool | None:
     """Whether entities are read that its filter then drops."""
-    plan = subject.view.plan_of(subject.query)
-    return None if plan is None else _drops(plan)
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else _drops(subject, plan)
 
 
-def _drops(plan: AccessPlan) -> bool:
-    """Whether a filter drops rows, and not only at both ends of a range of periods that are asked one by one."""
-    ends = {plan.periods.property} if plan.periods is not None else set[str]()
+def _drops(subject: Subject, plan: AccessPlan) -> bool:
+    """Whether a filter drops rows, and not only at both ends of a range of periods."""
+    ends = cut_at_ends(subject.view, subject.item)
     return any(not set(properties(f)) <= ends for f in (*plan.rest, *plan.client))
 
 
@@ -126,8 +128,8 @@ def beside_keys(subject: Subject) -> tuple[str, ...] | None:
     plan = subject.view.plan_of(subject.item)
     if plan is None:
         return None
-    by_periods = () if plan.periods is None else (plan.periods.property,)
-    return tuple(name for name in plan.unserved if name not in by_periods) or plan.unserved
+    ends = cut_at_ends(subject.view, subject.item)
+    return tuple(name for name in plan.unserved if name not in ends) or plan.unserved
 
 
 def or_parts(subject: Subject) -> float | None:
@@ -155,6 +157,22 @@ def order_unserved(subject: Subject) -> str | None:
 def turned_part(subject: Subject) -> str | None:
     """The key part that would give that order."""
     return order.turned_part(subject.view, subject.item) or None
+
+
+def sorted_to(subject: Subject) -> str | None:
+    """The period up to which the keys bring that order: within one the client sorts."""
+    return order.sorted_to(subject.view, subject.item) or None
+
+
+def runs_backwards(subject: Subject) -> str | None:
+    """The text that a RowKey holds in the order against the wanted one."""
+    return order.runs_backwards(subject.view, subject.item) or None
+
+
+def few_match(subject: Subject) -> bool:
+    """Whether no more entities match on average than it asks for at most, so that all are wanted."""
+    matching, wanted = matching_mean(subject.item, subject.view), subject.query.top
+    return matching is not None and wanted is not None and matching <= wanted
 
 
 def turned_where(subject: Subject) -> str | None:
@@ -204,6 +222,11 @@ UNEVEN = 10.0
 
 FEW_PARTITIONS = 32
 """Of so few things of a few parts each nobody makes a table: their partitions are large."""
+
+
+def entities_mean(subject: Subject) -> float | None:
+    """Entities that it reads on average by the declared entities and values, also of less than a page."""
+    return mean_scanned(subject.item, subject.view)
 
 
 def one_small_partition(subject: Subject) -> bool:
@@ -260,7 +283,7 @@ def rare(subject: Subject) -> bool:
 def dropping(subject: Subject) -> bool | None:
     """Whether whole partitions are read for what a filter keeps of them."""
     plan = subject.view.plan_of(subject.item)
-    return None if plan is None else plan.access in served.SCANS and _drops(plan)
+    return None if plan is None else plan.access in served.SCANS and _drops(subject, plan)
 
 
 EMPTY_SHARE = 0.5
@@ -377,6 +400,8 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.comparisons", N, "comparisons", comparisons, Basis.DERIVED, about="Comparisons of one request."),
     Fact("query.filter_comparisons", N, "comparisons", filter_comparisons),
     Fact("query.entities_read", N, "entities", entities_read, Basis.ESTIMATED, about="Entities read for one query."),
+    Fact("query.read_at_least", T, "", read_at_least, about="At least, where its window is open to the present."),
+    Fact("query.entities_mean", N, "entities", entities_mean, Basis.DERIVED),
     Fact("query.entities_read_max", N, "entities", entities_read_max, about="The most that one query reads."),
     Fact("query.entities_returned", N, "entities", entities_returned, about="Entities that one query is after."),
     Fact("query.pages", N, "pages", pages, Basis.ESTIMATED),
@@ -390,6 +415,9 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.dropping", B, "", dropping),
     Fact("query.order_unserved", T, "", order_unserved),
     Fact("query.turned_part", T, "", turned_part),
+    Fact("query.sorted_to", T, "", sorted_to, Basis.DERIVED),
+    Fact("query.runs_backwards", T, "", runs_backwards, Basis.DERIVED),
+    Fact("query.few_match", B, "", few_match, Basis.DERIVED, may_be_unknown=False),
     Fact("query.turned_where", T, "", turned_where, Basis.DERIVED),
     Fact("query.row_key_left_out", T, "", row_key_left_out),
     Fact("query.row_key_meant", T, "", row_key_meant),

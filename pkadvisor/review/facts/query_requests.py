@@ -15,9 +15,10 @@ from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.views import reads
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.key_loads import mixed_in
-from pkadvisor.review.views.partition_reads import found_most, in_window, mean_scanned
+from pkadvisor.review.views.partition_reads import found_most, mean_scanned
 from pkadvisor.review.views.served import reads_the_table
 from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.windows import in_window, open_window
 from pkadvisor.table.odata import comparison_count
 
 
@@ -195,6 +196,13 @@ def entities_read(subject: Subject) -> KnownValue | None:
         return KnownValue(mean * number(requests) / plan.buckets, Basis.DERIVED)
     whole = plan.access is Access.TABLE_SCAN or (plan.access is Access.PARTITION_SCAN and _one_partition(subject))
     return KnownValue(total, Basis.DERIVED) if whole else None
+
+
+def read_at_least(subject: Subject) -> str | None:
+    """The words ``at least`` where its window is open to the present and so holds more than it says."""
+    fact = entities_read(subject)
+    derived = fact is not None and fact.basis is Basis.DERIVED
+    return "at least" if derived and open_window(subject.view, subject.query) else None
 
 
 def _one_partition(subject: Subject) -> bool:

@@ -21,6 +21,7 @@ from pkadvisor.review.views.key_loads import (
     load_per_s,
     partitions_most,
     rated,
+    read_first,
     together,
     values_most,
 )
@@ -176,19 +177,25 @@ def unsure_requests_per_s(view: TableView) -> dict[str, float]:
 
 
 def _requests(view: TableView, query: QueryClass) -> float:
-    """Requests of one call of a class, at the least: one for each bucket that declared values can fill (all, where
-    nothing is declared), or the pages of the whole table where these are fewer; and what it writes elsewhere."""
+    """Requests of one call of a class, at the least: those that write it, and those that read it first."""
     if view.limits.account_counts_entities:
-        return query.entities_per_request
-    if query.operation is Operation.QUERY:
-        plan = view.plan_of(query)
-        if plan is None:
-            return 1.0
-        total = declared_entities(view)
-        pages = math.inf if total is None else math.ceil(total / view.limits.page_entities)
-        filled = math.prod(min(p.buckets_total, values_most(p, view) or math.inf) for p in plan.fans)
-        return float(max(1, min(filled, pages)))
-    return 1.0 if view.scheme is None else float(requests_written(query, view.scheme))
+        return query.entities_per_request + read_first(query, view)
+    if not query.operation.writes:
+        return _reading(view, query)
+    written = 1.0 if view.scheme is None else float(requests_written(query, view.scheme))
+    return written + (_reading(view, query) if read_first(query, view) else 0.0)
+
+
+def _reading(view: TableView, query: QueryClass) -> float:
+    """Requests that read, at the least: one for each bucket that declared values can fill (all, where nothing is
+    declared), or the pages of the whole table where these are fewer."""
+    plan = view.plan_of(query)
+    if plan is None:
+        return 1.0
+    total = declared_entities(view)
+    pages = math.inf if total is None else math.ceil(total / view.limits.page_entities)
+    filled = math.prod(min(p.buckets_total, values_most(p, view) or math.inf) for p in plan.fans)
+    return float(max(1, min(filled, pages)))
 
 
 _TEXT, _NUMBER = FactType.TEXT, FactType.NUMBER

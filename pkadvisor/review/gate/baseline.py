@@ -189,11 +189,12 @@ def _marked(finding: Finding, entry: Entry | None, ratchet: bool) -> Finding:
         return finding
     if entry is None:
         return finding if finding.status is not None else replace(finding, status=Status.NEW)
-    if finding.severity.rank < entry.severity.rank or (ratchet and grew(finding.measured, entry.measured)):
-        return replace(finding, status=Status.WORSE, before=entry.measured)
+    before = entry.measured if entry.unit == finding.unit else None
+    if finding.severity.rank < entry.severity.rank or (ratchet and grew(finding.measured, before)):
+        return replace(finding, status=Status.WORSE, before=before)
     if finding.status is not None:
         return replace(finding, baselined=True)
-    return replace(finding, baselined=True, status=Status.UNCHANGED, before=entry.measured)
+    return replace(finding, baselined=True, status=Status.UNCHANGED, before=before)
 
 
 def _stale(review: DesignReview, baseline: Baseline) -> list[Entry]:

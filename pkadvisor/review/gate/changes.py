@@ -385,8 +385,9 @@ def _replaced(gone: Finding, fresh: Sequence[Finding]) -> bool:
 def _with_status(finding: Finding, old: Finding | None, ratchet: bool) -> Finding:
     if old is None:
         return replace(finding, status=Status.NEW)
-    worse = finding.severity.rank < old.severity.rank or (ratchet and grew(finding.measured, old.measured))
-    return replace(finding, status=Status.WORSE if worse else Status.UNCHANGED, before=old.measured)
+    before = old.measured if old.unit == finding.unit else None
+    worse = finding.severity.rank < old.severity.rank or (ratchet and grew(finding.measured, before))
+    return replace(finding, status=Status.WORSE if worse else Status.UNCHANGED, before=before)
 
 
 def _worse_of(one: Finding, other: Finding) -> Finding:

@@ -206,11 +206,11 @@ def _times(measured: float | None, limit: float | None) -> str:
 
 def _finding(rule: Rule, level: RuleLevel, subject: Subject, book: FactBook, proposals: Proposals | None) -> Finding:
     values = book.values(rule.names(), subject)
-    measured = _number(_value(rule, rule.measured, values)) if rule.measured else None
-    limit = _number(_value(rule, rule.limit, values)) if rule.limit else None
+    measured = _number(_value(rule, level.measured, values)) if level.measured else None
+    limit = _number(_value(rule, level.limit, values)) if level.limit else None
     own = {
-        "measured": number_text(measured, rule.unit),
-        "limit": number_text(limit, rule.unit),
+        "measured": number_text(measured, level.unit),
+        "limit": number_text(limit, level.unit),
         "times": _times(measured, limit),
         "subject": subject.name,
         "table": subject.table.section.table if subject.table else "",
@@ -235,7 +235,7 @@ def _finding(rule: Rule, level: RuleLevel, subject: Subject, book: FactBook, pro
         place=subject.design.place(path, within=within),
         measured=measured,
         limit=limit,
-        unit=filled(rule.unit, shown_values),
+        unit=filled(level.unit, shown_values),
         facts=facts,
         fix=filled(level.fix, shown_values),
         proposal=proposals.of(subject) if rule.proposes and proposals is not None else "",

@@ -46,6 +46,10 @@ class RuleLevel:
     message: str
     fix: str
     """What to do in this case; the fix of the rule where the level has none of its own."""
+    measured: Expression | None = None
+    """The number of a finding: the level's own, else that of the rule where condition or message speak of it."""
+    limit: Expression | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +115,12 @@ class Rule:
 
     def names(self) -> tuple[str, ...]:
         """The facts that its conditions, numbers and words mention."""
-        out: dict[str, None] = {}
-        for level in self.levels:
-            out |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
-        for expression in (self.measured, self.limit):
-            out |= dict.fromkeys(expression.names if expression else ())
-        fixes = (self.fix, *(level.fix for level in self.levels))
-        words = (*(n for fix in fixes for n in placeholders(fix)), *placeholders(self.unit))
-        return tuple(n for n in dict.fromkeys((*out, *words)) if n not in OWN_WORDS)
+        numbers = [self.measured, self.limit, *(e for level in self.levels for e in (level.measured, level.limit))]
+        texts = (self.fix, *(level.fix for level in self.levels), self.unit, *(level.unit for level in self.levels))
+        named = [n for level in self.levels for n in (*level.when.names, *placeholders(level.message))]
+        named += [n for expression in numbers if expression is not None for n in expression.names]
+        named += [n for text in texts for n in placeholders(text)]
+        return tuple(n for n in dict.fromkeys(named) if n not in OWN_WORDS)
 
 
 OWN_WORDS = ("measured", "limit", "subject", "table", "times")
@@ -153,7 +155,7 @@ _KEYS = {
     "builtin": bool,
     "severity": str,
 }
-_LEVEL_KEYS = ("severity", "when", "message", "fix")
+_LEVEL_KEYS = ("severity", "when", "message", "fix", "measured", "limit", "unit")
 CASE_KEYS = ("severity", "design", "data", "before", "subject", "says", "budget", "stress")
 _CASE = re.compile(r"^\[\[(?:fail|pass)\]\]", re.MULTILINE)
 _HEADER = re.compile(r"^\s*\[", re.MULTILINE)
@@ -255,7 +257,9 @@ class _RuleReader:
             measured=self._number("measured", Scope(scope)),
             limit=self._number("limit", Scope(scope)),
             unit=self.content.get("unit", ""),
-            ratchet=self.content.get("ratchet", "measured" in self.content),
+            ratchet=self.content.get(
+                "ratchet", any("measured" in own for own in (self.content, *self.content.get("level", ())))
+            ),
             place=self.content.get("place", ""),
             proposes=self.content.get("proposes", False),
             why=self._text("why").strip(),
@@ -315,7 +319,23 @@ class _RuleReader:
                 if not fix.strip():
                     raise self.file.at(("level", i, "fix"), "fix is empty")
                 self._check_holes(("level", i, "fix"), fix, scope)
-            yield RuleLevel(Severity(severity), when, message, fix.strip())
+            yield RuleLevel(
+                Severity(severity), when, message, fix.strip(), *self._numbers(i, level, when, message, scope)
+            )
+
+    def _numbers(
+        self, i: int, own: dict[str, str], when: Expression, message: str, scope: Scope
+    ) -> tuple[Expression | None, Expression | None, str]:
+        """What a level measures, its limit and their unit: its own, else the rule's, whose number is that of the level
+        where its condition or its message speak of it."""
+        limit = self._number("limit", scope, ("level", i)) or self._number("limit", scope)
+        unit = own.get("unit", self.content.get("unit", ""))
+        self._check_holes(("level", i, "unit") if "unit" in own else ("unit",), unit, scope)
+        if "measured" in own:
+            return self._number("measured", scope, ("level", i)), limit, unit
+        measured, told = self._number("measured", scope), {*placeholders(message), *when.names}
+        names = {"measured", "times", *(n for n in (measured.names if measured else ()) if not n.startswith("limit."))}
+        return (measured if names & told else None), limit, unit
 
     def _builtin_level(self, scope: Scope) -> tuple[RuleLevel, ...]:
         severity = self._choice("severity", self.content.get("severity", "error"), tuple(Severity))
@@ -343,14 +363,15 @@ class _RuleReader:
     def _first_message(self) -> str:
         return next((str(lv["message"]) for lv in self.content.get("level", ()) if "message" in lv), "")
 
-    def _number(self, key: str, scope: Scope) -> Expression | None:
-        if key not in self.content:
+    def _number(self, key: str, scope: Scope, level: tuple[()] | tuple[str, int] = ()) -> Expression | None:
+        content = self.content[level[0]][level[1]] if level else self.content
+        if key not in content:
             return None
         try:
-            return self._expression(self.content[key], FactType.NUMBER, scope)
+            return self._expression(content[key], FactType.NUMBER, scope)
         except ExpressionError as error:
             fix = self._near(str(error), scope)
-            raise self.file.at((key,), f"{key}: {error}", fix, offset=error.column) from None
+            raise self.file.at((*level, key), f"{key}: {error}", fix, offset=error.column) from None
 
     def _near(self, message: str, scope: Scope) -> str:
         """The fact that was probably meant."""

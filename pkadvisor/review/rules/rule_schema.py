@@ -22,6 +22,20 @@ def _section(about: str, required: list[str], **properties: Any) -> dict[str, An
     }
 
 
+def _levels() -> dict[str, Any]:
+    return _section(
+        "Severities, worst conditions first: the first whose condition holds is the finding.",
+        ["severity", "when"],
+        severity=_SEVERITY,
+        when={**_TEXT, "description": "A condition in CEL over the facts: advisor rules facts."},
+        message={**_TEXT, "description": "With {facts}; a piece in [brackets] is left out if one is unknown."},
+        fix={**_WORDS, "description": "What to do at this level, where that is not the fix of the rule."},
+        measured={**_TEXT, "description": "The number of this level, where that is not the one of the rule."},
+        limit={**_TEXT, "description": "What that is compared with."},
+        unit=_TEXT,
+    )
+
+
 def rule_schema() -> dict[str, Any]:
     """The schema."""
     case = dict.fromkeys(CASE_KEYS[1:], _TEXT)
@@ -31,14 +45,7 @@ def rule_schema() -> dict[str, Any]:
         "title": {**_WORDS, "description": "What is wrong, in one line."},
         "scope": {"enum": [str(s) for s in Scope], "description": "What the rule is asked about."},
         "needs": {"type": "array", "items": {"enum": [str(n) for n in Need]}, "uniqueItems": True},
-        "level": _section(
-            "Severities, worst conditions first: the first whose condition holds is the finding.",
-            ["severity", "when"],
-            severity=_SEVERITY,
-            when={**_TEXT, "description": "A condition in CEL over the facts: advisor rules facts."},
-            message={**_TEXT, "description": "With {facts}; a piece in [brackets] is left out if one is unknown."},
-            fix={**_WORDS, "description": "What to do at this level, where that is not the fix of the rule."},
-        ),
+        "level": _levels(),
         "measured": {**_TEXT, "description": "The number of the finding, as a CEL expression."},
         "limit": {**_TEXT, "description": "The limit that it is compared with, as a CEL expression."},
         "unit": _TEXT,

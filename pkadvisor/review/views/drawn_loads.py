@@ -22,6 +22,7 @@ from pkadvisor.review.views.key_loads import (
     highest_together,
     partitions_most,
     rated,
+    read_first,
     taken_beside,
 )
 from pkadvisor.review.views.names import counter_of, unique
@@ -97,18 +98,19 @@ def missing_fact(view: TableView) -> MissingFact | None:
         return None
     target = view.limits.partition_entities_per_s * (_entities_alone(view) or 1.0)
     queries = in_one_partition(view)
-    load = at_peak(view, {q.name: q.rate.sustained_per_s for q in queries}) if queries else 0.0
+    each = {q.name: q.rate.sustained_per_s * (1.0 + min(1.0, read_first(q, view))) for q in queries}
+    load = at_peak(view, each) if queries else 0.0
     if partitions_most(view.scheme.main.partition, view) is not None or (drawn_partition_per_s(view) or 0.0) > target:
         return None  # decided: by the rule for few partitions, or by the draw
     if load <= target:
         return _of_inserts(view)
     known = distinct_of(view)
-    for query in sorted(queries, key=lambda q: (-q.rate.sustained_per_s, q.name)):
+    for query in sorted(queries, key=lambda q: (-each[q.name], q.name)):
         draw = query.draw
         unknown = [name for name in draw.of if name not in known]
         if draw.by in (DrawBy.ZIPF, DrawBy.DISTINCT) and unknown and partition_names(view) <= set(draw.of):
             return MissingFact(f"how many values {unknown[0]} has (distinct)", load)
-        if not draw.stated and draw.by is DrawBy.ENTITIES and query.rate.sustained_per_s > target:
+        if not draw.stated and draw.by is DrawBy.ENTITIES and each[query.name] > target:
             return MissingFact(f"how '{query.name}' draws its values (draw)", load)
     return _of_inserts(view)
 

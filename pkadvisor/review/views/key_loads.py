@@ -17,7 +17,7 @@ from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Context, Part
 from pkadvisor.design.keys.transforms.periods import tokens
-from pkadvisor.design.load.widths import lifetime_s, named_like_identifier
+from pkadvisor.design.load.widths import lifetime_s, named_like_identifier, named_like_measure
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
 from pkadvisor.design.plan.caller import rows_beside, rows_written
 from pkadvisor.design.plan.other_kinds import takes_in
@@ -156,26 +156,33 @@ def entities_to_come(name: str, groups: tuple[str, ...], view: TableView, *, you
     """Entities of each value of ``groups``, on average, that a number tells apart until the declared growth is over:
     those held, which the growth multiplies, or those held and those inserted; None where neither is declared.
 
-    A group without a declared number of values counts as one. Inserts are not counted where a number may be given out
-    again, nor, unless ``young``, at a rate that would have brought all that is held within ``YOUNG_S``.
+    New keys are new groups only where the number of groups is not declared: declared values do not become more, so that
+    each has more entities. A group without a declared number of values counts as one. Inserts are not counted where a
+    number may be given out again, nor, unless ``young``, at a rate that would have brought all that is held within
+    ``YOUNG_S``.
     """
     growth, known = view.workload.growth, distinct_of(view)
-    factor = 1.0 if growth is None or growth.of is GrowthOf.RATE else max(1.0, growth.factor)
     held, many = declared_entities(view) or 0.0, float(math.prod(known.get(n, 1) for n in groups))
-    new_groups = factor if groups and growth is not None and growth.of is GrowthOf.NEW_KEYS else 1.0
+    fixed = growth is None or growth.of is not GrowthOf.NEW_KEYS or {*groups} <= known.keys()
+    factor = growth.factor if growth is not None and growth.of is not GrowthOf.RATE and fixed else 1.0
     rate = inserted_mean_per_s(view) if young else lasting_inserts_per_s(view)
     if rate is None or not _given_out_once(name, view) or (groups and name in known):
         rate = 0.0
-    to_come = max(held * factor, held + rate * lifetime_s(view.workload)) / new_groups
-    return max(held, to_come) / many or None
+    return max(held * max(1.0, factor), held + rate * lifetime_s(view.workload)) / many or None
 
 
 def _given_out_once(name: str, view: TableView) -> bool:
     """Whether a number stays that of one entity: nothing is deleted, or it is named as the number of an entity."""
     deleted = any(c.operation is Operation.DELETE for c in view.workload.classes)
+    return not (deleted or view.workload.retention_s) or numbers_entities(name, view)
+
+
+def numbers_entities(name: str, view: TableView) -> bool:
+    """Whether a number is named as that of an entity: ``orderId``, ``parcel_no``, ``parcel`` of Parcels; not ``score``
+    of Scores, which is a measure."""
     tables = [t for t in (view.section.table, view.section.kind) if t]
-    named = any(counter_of(name, table) or stands_for_entity(name, table) for table in tables)
-    return not (deleted or view.workload.retention_s) or named or named_like_identifier(name)
+    of_table = any(counter_of(name, table) or stands_for_entity(name, table) for table in tables)
+    return named_like_identifier(name) or (of_table and not named_like_measure(name))
 
 
 def digits_of_values(count: float | None) -> int:
@@ -283,27 +290,59 @@ def _peak_over(rates_by_view: Sequence[tuple[TableView, Mapping[str, float]]]) -
 
 
 def _entities(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole: bool) -> float:
-    """Entities that one request of a class reads or writes under a PartitionKey template, at the least."""
+    """Entities that one request of a class reads and writes under a PartitionKey template, at the least."""
+    return _written_under(query, parts, view) + _read_under(query, parts, view, whole)
+
+
+def _written_under(query: QueryClass, parts: tuple[Part, ...], view: TableView) -> float:
     assert view.scheme is not None
     keys = tuple(view.scheme.each_key())
-    if query.operation.writes:
-        written = rows_written(query, view.scheme)
-        return query.entities_per_request * sum(n for via, n in written.items() if keys[via][0].partition == parts)
-    plan = view.plan_of(query)
-    if plan is None:
+    written = rows_written(query, view.scheme) if query.operation.writes else {}
+    return query.entities_per_request * sum(n for via, n in written.items() if keys[via][0].partition == parts)
+
+
+def _read_under(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole: bool) -> float:
+    """What it reads there: by its plan, and the entity behind an index row that a write finds it by."""
+    assert view.scheme is not None
+    plan, writes = view.plan_of(query), query.operation.writes
+    first = read_first(query, view) if writes else 1.0
+    if plan is None or not first:
         return 0.0
-    if keys[plan.via][0].partition != parts:
-        return 0.0
+    read = first if writes and plan.via and plan.follows and view.scheme.main.partition == parts else 0.0
+    if [*view.scheme.each_key()][plan.via][0].partition != parts:
+        return read
     total = (declared_entities(view) or 1.0) if whole and plan.via == 0 else 1.0
     total += mixed_size(plan, view) if whole else 0.0
-    return max(1.0, total if reads_all(plan) else min(total, plan.top or 1.0))
+    return read + max(first, total if reads_all(plan) else min(total, plan.top or 1.0))
 
 
-def taken_beside(query: QueryClass, view: TableView) -> float:
-    """Entities that one request counts in the partition of the entities that it names, at the least."""
+def read_first(query: QueryClass, view: TableView) -> float:
+    """Entities that an update or delete reads before it writes, at the least: those that a read-modify-write changes,
+    and one where it does not know all that it needs. An upsert knows its entity."""
+    plan = view.plan_of(query) if query.operation in (Operation.UPDATE, Operation.DELETE) else None
+    if plan is None or not plan.unknown:
+        return 0.0
+    return query.entities_per_request if query.read_modify_write else 1.0
+
+
+def written_beside(query: QueryClass, view: TableView) -> float:
+    """Rows that one request writes in the partition of the entities that it names; of a query, the entities it reads,
+    at the least."""
     if view.scheme is None or not query.operation.writes:
         return query.entities_per_request
     return query.entities_per_request * rows_beside(query, view.scheme)
+
+
+def taken_beside(query: QueryClass, view: TableView) -> float:
+    """Entities that one request reads and writes in the partition of the entities that it names, at the least."""
+    plan = view.plan_of(query) if query.operation.writes else None
+    elsewhere = plan is not None and plan.via and not plan.follows and not _beside(plan, view)
+    return written_beside(query, view) + (0.0 if elsewhere else read_first(query, view))
+
+
+def _beside(plan: AccessPlan, view: TableView) -> bool:
+    keys = [*view.scheme.each_key()] if view.scheme is not None else []
+    return bool(keys) and keys[plan.via][0].partition == keys[0][0].partition
 
 
 def reads_all(plan: AccessPlan) -> bool:

@@ -91,6 +91,7 @@ _FREE_TEXT = _known(
     "title subject comment comments description message note notes remark remarks body freetext betreff titel "
     "beschreibung kommentar nachricht bemerkung titre commentaire titulo descripcion comentario"
 )
+_SLASHED = _known("url uri href permalink path filepath fullpath pathname dateipfad dirpath directorypath folderpath")
 _YEAR = _known("year jahr annee anno jaar yyyy")
 _UNITS = {
     "year": _YEAR,
@@ -109,6 +110,8 @@ _MOMENTS = _known(
     "beginn anfang abfahrt ankunft abflug debut depart arrivee inicio inizio salida llegada hhmm hhmmss"
 )
 """Last words of names of times of the day."""
+_FORMED = _known("hhmm hhmmss yyyymmdd yyyymm yyyymmddhh yyyymmddhhmm yyyymmddhhmmss iso iso8601 utciso")
+"""Last words of names of times that tell a form which sorts."""
 _WALL = _known("localtime localdatetime wallclock walltime lokalzeit ortszeit")
 _LOCAL = _WALL | _known("local lokal locale mez mesz cet cest edt pdt")
 """Words of names of times that follow the clock on the wall, forward in spring and back in autumn."""
@@ -224,6 +227,12 @@ def free_text(name: str) -> bool:
     return bool(parts) and parts[0] not in _ASKS and parts[-1] in _FREE_TEXT
 
 
+def slashed(name: str) -> bool:
+    """Whether values so named nearly always hold a ``/``, which no key may: URLs and paths."""
+    parts = words(name)
+    return bool(parts) and parts[0] not in _ASKS and _ends(parts, _SLASHED) is not None
+
+
 def year(name: str) -> bool:
     """Whether values so named are years, which have four digits."""
     parts = words(name)
@@ -260,10 +269,23 @@ def period(name: str) -> str:
 
 
 def moment(name: str) -> bool:
-    """Whether a time so named is that of a clock and no period: ``startLocal``, ``departs_at``; not ``slotStart``."""
-    parts = tuple(word for word in _bare(name) if word not in _ZONES)
+    """Whether a time so named is that of a clock and no period: ``startLocal``, ``departs_at``, ``played_local``; not
+    ``slotStart``."""
+    every = _bare(name)
+    parts = tuple(word for word in every if word not in _ZONES)
+    if parts != every and parts[-1:] and parts[-1].endswith("ed"):
+        return True
     before = _ends(parts, _MOMENTS | _WALL)
     return before is not None and not {*before} & (_SPANS | frozenset().union(*_UNITS.values()))
+
+
+def time_of_no_form(name: str) -> bool:
+    """Whether a text so named is a date or a moment, and the name does not tell its form: ``air_date``, ``start``; not
+    ``yyyymmdd`` nor ``hhmm``."""
+    last = words(name)[-1:]
+    if date_form(name) or (last and last[0] in _FORMED):
+        return False
+    return period(name) in ("day", "week", "month") or moment(name)
 
 
 def local_time(name: str) -> bool:

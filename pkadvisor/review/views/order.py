@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme
-from pkadvisor.design.keys.transforms import Pad, Part, ReversePad, ReverseTicks, Sortable, Ticks, Time
-from pkadvisor.design.load.widths import SPARE, calendar_digits
+from pkadvisor.design.keys.transforms import Context, Pad, Part, ReversePad, ReverseTicks, Sortable, Ticks, Time
+from pkadvisor.design.load.estimates import DEFAULT_HORIZON_FACTOR
+from pkadvisor.design.load.widths import SPARE, calendar_digits, numbers_to_come
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
+from pkadvisor.design.rows.counters import DIGITS_MAX
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, names_keys, over_properties
-from pkadvisor.review.views.key_loads import digits_of_values, values_least
+from pkadvisor.review.views.key_loads import declared_entities, digits_of_values, distinct_of, values_least
 from pkadvisor.review.views.reads import once
 from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import KEYS, EdmType
-
-DIGITS = {EdmType.INT32: 10, EdmType.INT64: 19}
-"""Digits that hold every number of the type."""
 
 
 @once
@@ -87,13 +86,50 @@ def _sorted_keys(scheme: KeyScheme, view: TableView) -> KeyScheme:
 @once
 def turned_part(view: TableView, query: QueryClass) -> str:
     """The key part that would bring the answers in the wanted order if it stood in the place of the one that runs the
-    other way; empty where that alone does not help."""
+    other way; empty where that alone does not help, and where a period runs that way already."""
+    turn = _turn(view, query)
+    return "" if turn is None or sorted_to(view, query) else str(turn[1])
+
+
+@once
+def sorted_to(view: TableView, query: QueryClass) -> str:
+    """The period, such as day, up to which a RowKey brings the answers in the wanted order; empty where it does not."""
+    turn = _turn(view, query)
+    if turn is None or (period := turn[0].period) is None:
+        return ""
+    by = next(o for o in query.order_by if o.property == period.property)
+    return period.unit if turn[0].order(Context(dict(view.types))) == (-1 if by.descending else 1) else ""
+
+
+@once
+def runs_backwards(view: TableView, query: QueryClass) -> str:
+    """The property of which a key holds the text in the order against the wanted one, and that no part turns; empty
+    where there is none."""
+    plan = _plan_in_order(view, query)
+    if plan is None or view.scheme is None or not order_unserved(view, query) or names_keys(query):
+        return ""
+    first = query.order_by[0].property
+    if view.types.get(first) is not EdmType.STRING or not _reads_rows(plan):
+        return ""
+    turned = replace(query, order_by=tuple(replace(o, descending=not o.descending) for o in query.order_by))
+    plans = view.plans_under(turned, view.scheme)
+    served = any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in plans)
+    return first if served else ""
+
+
+def _reads_rows(plan: AccessPlan) -> bool:
+    return plan.access in (Access.ROW_RANGE, Access.PARTITION_SCAN)
+
+
+@once
+def _turn(view: TableView, query: QueryClass) -> tuple[Part, Part] | None:
+    """(a part of the RowKey, the one that would bring the answers in the wanted order in its place)."""
     plan = _plan_in_order(view, query)
     if plan is None or view.scheme is None or not order_unserved(view, query):
-        return ""
+        return None
     over = _over_properties(view, query) if names_keys(query) else query
     if over is None:
-        return ""
+        return None
     for position, part in enumerate(key := list(view.scheme.each_key())[plan.via][0].row):
         by = next((o for o in query.order_by if part.properties == (o.property,)), None)
         turned = _turned(part, view, descending=by.descending) if by is not None else None
@@ -102,8 +138,8 @@ def turned_part(view: TableView, query: QueryClass) -> str:
         changed = (*key[:position], turned, *key[position + 1 :])
         plans = view.plans_under(over, _with_row(view.scheme, plan.via, changed))
         if any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in plans):
-            return str(turned)
-    return ""
+            return part, turned
+    return None
 
 
 @once
@@ -149,16 +185,31 @@ def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
         return ReverseTicks(name) if descending else Ticks(name)
     if part.padded_width or (part.plain_property and edm in (EdmType.INT32, EdmType.INT64)):
         least = digits_of_values(None if view.has_data else values_least(name, view))
-        used = part.padded_width if part.padded_width >= least else least + SPARE
-        width = used if part.padded_width else digits_for(name, view) or DIGITS[EdmType.INT64]
+        used = part.padded_width if part.padded_width >= least else width_needed(name, least, view)
+        width = used if part.padded_width else digits_for(name, view) or DIGITS_MAX[EdmType.INT64]
         return ReversePad(name, width) if descending else Pad(name, width)
     return None
 
 
 def digits_for(name: str, view: TableView) -> int | None:
     """The digits that a whole number is padded to: as far as these are known, else those of its type."""
-    width = DIGITS.get(view.types.get(name, EdmType.STRING))
+    width = DIGITS_MAX.get(view.types.get(name, EdmType.STRING))
     return None if width is None else digits_known(name, view) or width
+
+
+def width_needed(name: str, least: int, view: TableView) -> int:
+    """The digits to pad a number to that needs ``least`` at the least, as ``analyze`` counts them: with data those of
+    the rows and of the entities to come, else those of all entities to come, since nobody says whether it begins anew
+    for each PartitionKey."""
+    if view.has_data:
+        return max(least + SPARE, digits_known(name, view) or 0)
+    growth, held = view.workload.growth, declared_entities(view)
+    if name in distinct_of(view) or held is None:
+        return least + SPARE
+    factor = DEFAULT_HORIZON_FACTOR if growth is None else max(1.0, growth.factor)
+    reach = numbers_to_come(int(held), 0, view.workload, factor)
+    most = DIGITS_MAX.get(view.types.get(name, EdmType.INT64), DIGITS_MAX[EdmType.INT64])
+    return max(least + SPARE, min(most, len(str(reach)) + SPARE))
 
 
 def digits_known(name: str, view: TableView) -> int | None:

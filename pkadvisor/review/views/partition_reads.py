@@ -24,22 +24,22 @@ from pkadvisor.review.views.drawn_loads import (
 )
 from pkadvisor.review.views.key_loads import (
     INSERTS,
-    arrives,
     at_peak,
     declared_entities,
     distinct_of,
     follows_clock,
     highest_together,
-    inserted_mean_per_s,
     mixed_size,
     partitions_most,
     rated,
+    read_first,
     reads_all,
     taken_beside,
     values_most,
+    written_beside,
 )
-from pkadvisor.review.views.reads import once, span_s
 from pkadvisor.review.views.views import TableView
+from pkadvisor.review.views.windows import in_window, window_s
 from pkadvisor.table.edm import KEYS
 from pkadvisor.table.odata import Parameter
 from pkadvisor.values import dataclass
@@ -150,7 +150,7 @@ def _partitions_asked(view: TableView) -> Mapping[QueryClass, int]:
 def _window_load(query: QueryClass, view: TableView) -> float | None:
     """Entities a second at the peak that a query of a time window reads in each of the newest partitions, or in each
     partition where no time is in the PartitionKey; None where it is not known how many of them share the requests."""
-    window, span = in_window(view, query), _window_s(view, query)
+    window, span = in_window(view, query), window_s(view, query)
     if window is None or span is None or view.scheme is None:
         return None
     parts = variable(view.scheme.main.partition)
@@ -165,34 +165,6 @@ def _window_load(query: QueryClass, view: TableView) -> float | None:
         return None
     newest = math.ceil((query.draw.window_s + span) / PERIOD_S[periods[0].unit]) + 1
     return load * query.draw.share / newest
-
-
-@once
-def in_window(view: TableView, query: QueryClass) -> float | None:
-    """Entities that a query reads in its window of arrival times, by the mean rate of the inserts and the declared
-    values of what the keys fix beside the time; None where the keys do not bound the window, or nobody knows these."""
-    plan, span, rate = view.plan_of(query), _window_s(view, query), inserted_mean_per_s(view)
-    if view.has_data or plan is None or span is None or rate is None or plan.via or plan.top is not None:
-        return None
-    known = distinct_of(view)
-    fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)}
-    bounded = plan.periods.property if plan.periods is not None else ""
-    if not fixed - {bounded} <= known.keys():
-        return None
-    entities = rate * span / math.prod(known[name] for name in fixed if name in known)
-    return min(entities, declared_entities(view) or math.inf)
-
-
-@once
-def _window_s(view: TableView, query: QueryClass) -> float | None:
-    """Seconds of the window of arrival times that a query wants and the keys bound; None where there is none."""
-    plan = view.plan_of(query)
-    if plan is None or query.filter is None or names_keys(query):
-        return None
-    bounded = set(atom_properties(plan.range_atom)) if plan.range_atom is not None else set[str]()
-    bounded |= {plan.periods.property} if plan.periods is not None else set()
-    spans = [span for name, span in conditions(query.filter).ranges.items() if name in bounded and arrives(name, view)]
-    return span_s(spans[0]) if len(spans) == 1 else None
 
 
 def unsized(view: TableView, small: frozenset[str]) -> Unsized | None:
@@ -289,28 +261,36 @@ def _wanted(query: QueryClass, view: TableView) -> float:
     if query.operation is Operation.QUERY:
         return _read(plan, view, query)
     read = _read(plan, view, query) if plan is not None and plan.unknown and query.operation not in INSERTS else 0.0
-    return taken_beside(query, view) + read
+    return max(taken_beside(query, view), written_beside(query, view) + read)
 
 
 def _read(plan: AccessPlan | None, view: TableView, query: QueryClass) -> float:
-    """Entities that one request reads along its plan; 1 where nobody declares how many there are."""
+    """Entities that one request reads along its plan, those of its window of time among them; 1 where nobody declares
+    how many there are."""
     if plan is None:
         return 1.0
     if plan.top is not None and plan.order_served and not plan.unserved:
         return float(plan.top)
     if plan.access is Access.ROW_RANGE:
-        return max(1.0, _range_size(plan, view) or 1.0)
+        return max(1.0, _range_size(plan, view) or in_window(view, query) or 1.0)
     return max(1.0, (_mean_size(view) or 1.0) + mixed_size(plan, view)) if _whole(query, view) else 1.0
 
 
 def found_most(query: QueryClass, view: TableView) -> float | None:
     """Entities that a query finds on average at the most: its first n, or all that have the values which its key fixes;
     None where nobody says how many these are."""
-    plan, total, known = view.plan_of(query), declared_entities(view), distinct_of(view)
-    fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)} if plan is not None else {""}
-    most = total / math.prod(known[name] for name in fixed) if total and fixed <= known.keys() else math.inf
-    most = min(most, query.top or math.inf)
+    matching = matching_mean(query, view)
+    most = min(math.inf if matching is None else matching, query.top or math.inf)
     return None if math.isinf(most) else most
+
+
+def matching_mean(query: QueryClass, view: TableView) -> float | None:
+    """Entities on average that have the values which the key of a query fixes; None where nobody declares them."""
+    plan, total, known = view.plan_of(query), declared_entities(view), distinct_of(view)
+    fixed = {name for atom in plan.equal_atoms for name in atom_properties(atom)} if plan is not None else set[str]()
+    if plan is None or not total or view.has_data or not fixed <= known.keys():
+        return None
+    return total / math.prod(known[name] for name in fixed)
 
 
 def _range_size(plan: AccessPlan, view: TableView) -> float | None:
@@ -338,9 +318,10 @@ before them the template of the PartitionKey of index rows."""
 
 
 def entity_per_s(view: TableView) -> float | None:
-    """Requests a second at the peak for the one entity that is named most; None where none is."""
+    """Reads and writes a second at the peak of the one entity that is named most; None where none is."""
     named = ((q, name) for q in rated(view) if (name := _entity(q, view)) is not None)
-    return highest_together(view, ((name, q, q.rate.sustained_per_s) for q, name in named))
+    each = ((name, q, q.rate.sustained_per_s * (1.0 + min(1.0, read_first(q, view)))) for q, name in named)
+    return highest_together(view, each)
 
 
 def partition_per_s(view: TableView) -> float | None:

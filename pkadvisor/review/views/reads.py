@@ -232,13 +232,35 @@ def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
 
 def _leading_time(view: TableView, plan: AccessPlan) -> PeriodPart | None:
     """The period of a PartitionKey that a range scan of partitions is bounded by."""
-    if view.scheme is None or plan.access is not Access.PARTITION_RANGE_SCAN or not plan.range_atom:
+    return bounding_period(view, plan) if plan.access is Access.PARTITION_RANGE_SCAN else None
+
+
+def bounding_period(view: TableView, plan: AccessPlan) -> PeriodPart | None:
+    """The period that bounds what one request reads: of the RowKey, or of the PartitionKey in a scan of several."""
+    if view.scheme is None or not plan.range_atom or plan.range_atom[0] != "t":
         return None
     key = list(view.scheme.each_key())[plan.via][0]
-    if plan.range_atom[0] != "t":
-        return None
-    periods = (part.period for part in key.partition)
+    parts = key.partition if plan.access is Access.PARTITION_RANGE_SCAN else key.row
+    periods = (part.period for part in parts)
     return next((p for p in periods if p is not None and p.property == plan.range_atom[1]), None)
+
+
+@once
+def cut_at_ends(view: TableView, query: QueryClass) -> frozenset[str]:
+    """The times by which a filter drops entities only at both ends of what is read: ranges of whole periods, each asked
+    apart or bounded by a key, of which the period is no longer than half the range, or than a day where nobody says how
+    long the range is."""
+    plan = view.plan_of(query)
+    if plan is None or query.filter is None:
+        return frozenset()
+    asked = {plan.periods.property} if plan.periods is not None else set[str]()
+    part = bounding_period(view, plan)
+    span = conditions(query.filter).ranges.get(part.property) if part is not None else None
+    if part is None or span is None:
+        return frozenset(asked)
+    seconds = to_now_s(span) if span.high is None else span_s(span)
+    longest = PERIOD_S["day"] if seconds is None else seconds / 2
+    return frozenset(asked | ({part.property} if PERIOD_S[part.unit] <= longest else set()))
 
 
 def periods_within(part: PeriodPart, span: Range) -> float | None:
@@ -261,6 +283,14 @@ def span_s(span: Range) -> float | None:
     if low.type is not EdmType.DATETIME or high.type is not EdmType.DATETIME:
         return None
     return max(0.0, (_ticks(high.value) - _ticks(low.value)) / TICKS_PER_SECOND)
+
+
+def to_now_s(span: Range) -> float | None:
+    """Seconds at the least of a range that ends with the present and begins so long before a parameter; else None."""
+    low = span.low
+    if span.high is not None or not isinstance(low, Parameter) or low.offset_ticks >= 0:
+        return None
+    return -low.offset_ticks / TICKS_PER_SECOND
 
 
 def _ticks(value: object) -> int:

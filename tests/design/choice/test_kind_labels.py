@@ -73,7 +73,7 @@ def test_keys_that_cannot_meet_stay_as_they_are() -> None:
 
 
 def test_names_alike_get_labels_of_which_none_begins_another() -> None:
-    kinds = ["OrderHistoryLines", "OrderHistoryItems", "order-history-notes", "Order", "__"]
+    kinds = [f"OrderHistoryOfAllCustomers{end}" for end in ("Lines", "Items")] + ["Order", "__"]
     labels = [*kind_labels(kinds).values()]
-    assert labels == ["ORDERHISTORY:", "ORDERHISTORY2:", "ORDERHISTORY3:", "ORDER:", "KIND:"]
+    assert labels == ["ORDERHISTORYOFALLCUSTOME:", "ORDERHISTORYOFALLCUSTOME2:", "ORDER:", "KIND:"]
     assert not any(a != b and a.startswith(b) for a in labels for b in labels)

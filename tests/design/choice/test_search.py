@@ -381,6 +381,24 @@ def test_an_index_row_in_another_partition_is_added_before_all_entities_are_rewr
     assert advise(bench_of(hotels, *classes), None).recommended.scheme.main != now.main
 
 
+def test_an_index_row_that_costs_nothing_more_is_added_before_all_entities_are_rewritten() -> None:
+    """By {card} alone the rare list of a park reads the whole table; the row for it beside {park} spares that too."""
+    cards = population_of(
+        {
+            "park": [f"p{i % 31:02}" for i in range(6_000)],
+            "card": [f"{i * 7_919 % 1_000_003:08}" for i in range(6_000)],
+        },
+        {"park": EdmType.STRING, "card": EdmType.STRING},
+    )
+    classes = (query("one", "card eq '{card}'", rate=3.0), query("of-park", "park eq '{park}'", rate=0.05))
+    now = KeyScheme(parse_key("{park}", "{card}"))
+    advice = advise(bench_of(cards, *classes), now)
+    best, rewritten = advice.recommended, advise(bench_of(cards, *classes), None).recommended
+    assert rewritten.scheme.main != now.main and not rewritten.scheme.index_rows
+    assert best.scheme.main == now.main and [str(row.key.partition[0]) for row in best.scheme.index_rows] == ["CARD:"]
+    assert best.entities_per_s < rewritten.entities_per_s / 10
+
+
 def test_growth_that_nobody_declared_moves_no_key() -> None:
     advice = advise(bench_of(race(), by_bib(20), register(2)), KeyScheme(parse_key("{event}", "NR:{pad(bib,6)}")))
     now = advice.recommended

@@ -17,8 +17,10 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.evidence.given import Evidence, Ground, weakest
 from pkadvisor.design.evidence.grounds import GROUNDS, coverage
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
+from pkadvisor.usecases.review.opening import open_design
 from tests.design import support
 from tests.tiers import sizes
 
@@ -121,6 +123,27 @@ CONTRADICTED = {
 }
 
 
+@pytest.mark.parametrize(("partition_key", "carries"), [("counts", True), ("{shard}", False)])
+def test_a_guess_is_never_milder_than_an_even_draw(partition_key: str, carries: bool, tmp_path: Path) -> None:
+    """Read-modify-writes of few entities fail and are repeated, so that a partition takes more than its first tries."""
+    rows = "".join(f"a{i},s{i % 2},{i}\n" for i in range(12))
+    (tmp_path / "counts.csv").write_text("act,shard,votes\n" + rows, encoding="utf-8")
+    text = (
+        f'schema: 1\ntables:\n  Counts:\n    partition_key: "{partition_key}"\n    row_key: "{{act}}"\n'
+        "    properties: {act: string, shard: string, votes: int64}\n    entities_total: 12\n    writes:\n"
+        "      - {name: vote, operation: update, key: [act, shard], sets: [votes], read_modify_write: true,\n"
+        "         rate: 4000/s}\n"
+    )
+    view = open_design("d.yaml", text, default_limits(), data=[str(tmp_path / "counts.csv")]).tables[0]
+    assert view.estimate is not None and view.estimate.hot is not None
+    told = next(g for g in view.grounds if g.name == "assumptions")
+    assert told.carries is carries
+    if carries:
+        assert "all of them lie in one partition" in told.sentence
+    else:
+        assert told.measured is not None and told.measured >= view.estimate.hot.entities_per_s
+
+
 @pytest.mark.parametrize("case", sizes(list(CONTRADICTED)[::2], CONTRADICTED, "proofs"))
 def test_a_contradicted_ground_is_not_enough(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name, changed = CONTRADICTED[case]
@@ -152,8 +175,8 @@ CONTRADICTING_LOGS = [
 def test_a_log_that_contradicts_the_design_or_the_data(
     per_s: float, known: bool, name: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log = log_of(tmp_path, per_s / 20, known=known)
-    table = design(queries=query("one", rate="1/s"))
+    log = log_of(tmp_path, per_s / 10, known=known)
+    table = design(queries=query("one", rate="2/s"))
     code, found = judged(tmp_path, capsys, table, "--log", log)
     weak = [g["name"] for g in found["grounds"] if not g["carries"]]
     assert weak == ([] if name is None else [name])

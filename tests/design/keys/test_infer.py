@@ -430,3 +430,17 @@ def test_a_frame_needs_both_keys() -> None:
 
     with pytest.raises(UsageError, match="RowKey"):
         infer_keys(pl.DataFrame({"PartitionKey": ["a"]}))
+
+
+@pytest.mark.parametrize(("name", "key"), [("Updated", "2026{p1}"), ("held", "{time(held,'yyyy')}{p1}")])
+def test_no_period_is_that_of_the_last_change_where_there_is_only_one(name: str, key: str) -> None:
+    """All keys of a year fit every time in it, and a key does not follow what each write changes."""
+    import polars as pl
+
+    moments = [datetime(2026, 3, 1 + n, 9, 30, tzinfo=UTC) for n in range(9)]
+    frame = table("{time(at,'yyyy')}|{act}", "{r1}", {"at": moments, "act": list("abcdefghi"), "r1": ["x"] * 9}, {
+        "at": EdmType.DATETIME, "act": EdmType.STRING, "r1": EdmType.STRING,
+    })  # fmt: skip
+    named = frame.select("PartitionKey", "RowKey").with_columns(pl.Series(name, moments))
+    (kind,) = infer_keys(named).kinds
+    assert str(kind.key).partition(" | ")[0].replace("|", "") == key

@@ -198,3 +198,11 @@ def test_few_requests_still_show_a_front() -> None:
         loads = draw.poisson(600 * expected).astype(np.float64)
         right += pattern_of(loads, [4] * 32, events=float(loads.sum())).name == APPEND
     assert right >= RIGHT
+
+
+@pytest.mark.parametrize(("columns", "words"), [(1, "nearly all of it in 5 % of the time"), (20, "all the time")])
+def test_a_key_that_is_hot_for_a_while_is_not_hot_all_the_time(columns: int, words: str) -> None:
+    loads = np.ones((10, 20))
+    loads[3, :columns] = 600 / columns
+    found = pattern_of(loads, [1] * 10)
+    assert (found.name, found.count) == (HOT_KEY, 1) and words in found.sentence

@@ -340,3 +340,14 @@ def test_logged_numbers_find_their_entity_whatever_their_width() -> None:
     known = with_known(instances, ["city"], data)
     assert known is not None
     assert known.rows() == [(7, "a")]
+
+
+@pytest.mark.parametrize(("reads", "left"), [(200, 0.0), (300, 100.0), (120, 0.0)])
+def test_reads_that_updates_begin_with_are_counted_once(reads: int, left: float, tmp_path: Path) -> None:
+    """170 updates took 200 attempts, each of which has read its entity: what is read besides is a class of its own."""
+    updates = [{"op": "merge", "pk": "a", "rk": "n7", "status": 412 if n % 20 < 3 else 204} for n in range(200)]
+    gets = [{"op": "query", "pk": "a", "rk": "n7", "status": 200}] * reads
+    seen = under(tmp_path, "{name}", *updates, *gets)
+    read = [c.rate.mean_per_s for c in seen.workload.classes if c.operation is Operation.QUERY]
+    assert sum(read) * (200 + reads) == pytest.approx(left, abs=2), "a request a second"
+    assert any("are counted with the updates" in note for note in seen.notes)

@@ -255,3 +255,10 @@ def test_digits_with_leading_zeros_are_text_where_nothing_is_declared(tmp_path: 
     dataset = load(tmp_path, "id,zip\n0,01234\n1,98765\n")
     assert dataset.column("zip").edm is EdmType.STRING
     assert [value for (value,) in rows(dataset, "zip")] == ["01234", "98765"]
+
+
+@pytest.mark.parametrize(("text", "edm"), [("0b8f6e3a", EdmType.GUID), ("0B8F6E3A", EdmType.STRING)])
+def test_guids_that_are_not_written_in_lower_case_stay_text(tmp_path: Path, text: str, edm: EdmType) -> None:
+    """A Guid has no case, and keys that hold such texts have."""
+    lines = "".join(f"{n},{text}-51f7-4b6e-8c0d-0e6c0c6f2d{n:02}\n" for n in range(20))
+    assert load(tmp_path, "id,n\n" + lines).column("n").edm is edm

@@ -99,7 +99,7 @@ def test_what_is_suppressed_or_known_is_folded_not_listed() -> None:
 
 def test_what_stops_the_gate_is_told_before_the_table() -> None:
     stopping = about(verdict, documents.everything())["stopping"]
-    assert [entry["rule"] for entry in stopping] == ["PK103 hot-partition-measured", "PK201 query-scans-table"]
+    assert [entry["rule"] for entry in stopping] == ["PK103 hot-partition", "PK201 query-scans-table"]
     assert stopping[0]["place"] == "schema/orders.yaml:4:9"
     assert stopping[0]["fix"] == "name the PartitionKey in the filter"
 

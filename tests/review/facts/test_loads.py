@@ -268,6 +268,29 @@ def test_only_one_rule_tells_of_a_hot_partition_that_one_entity_makes_hot(tmp_pa
     assert not of_rule("PK103", text, tmp_path, data=data)
 
 
+_READ = "filter: \"shop eq '{shop}' and id eq '{id}'\""
+_DRAWN = "draw: {zipf: 1.2, of: [shop]}"
+
+
+@pytest.mark.parametrize("name", sorted(
+    {"key.load_entities_per_s", "table.least_load_entities_per_s", "table.drawn_partition_share",
+     "table.named_partition_share", "design.requests_per_s", "table.hottest_entity_share"}
+))  # fmt: skip
+@pytest.mark.parametrize("partition_key", ["shop", "{shop}"])
+@pytest.mark.parametrize("constants", [False, True])
+def test_a_read_modify_write_loads_as_much_as_a_read_and_a_write(
+    name: str, partition_key: str, constants: bool
+) -> None:
+    write = f"name: change, operation: update, {_READ}, sets: [stock], {_DRAWN}, rate: 1500/s"
+    more = ("properties: {shop: string, id: string, stock: int32}", "entities_total: 400")
+    apart = ("queries:", f"  - {{name: one, {_READ}, {_DRAWN}, rate: 1500/s}}", "writes:", f"  - {{{write}}}")
+    one = ("writes:", f"  - {{{write}, read_modify_write: true}}")
+    texts = [table(partition_key, *more, *classes) for classes in (apart, one)]
+    if constants:
+        texts = [t.replace("eq '{shop}'", "eq 'a'").replace("eq '{id}'", "eq 'b'") for t in texts]
+    assert fact(texts[0], name) == fact(texts[1], name)
+
+
 # -- growth -----------------------------------------------------------------------------------------------------------
 
 

@@ -93,7 +93,7 @@ def test_pointer_rows_add_to_the_count_of_a_batch_and_not_to_its_bytes() -> None
     assert told(batches(49, wide, 1, "pointer"), "PK402") == []
     assert rank(told(batches(49, wide, 1, "full"), "PK402")) == 0
     (found,) = told(batches(51, 10, 1, "pointer"), "PK402")
-    assert (found.severity, found.measured) == ("warning", 1.02)
+    assert (found.severity, found.measured, found.limit, found.unit) == ("warning", 102, 100, "rows")
 
 
 @settings(max_examples=examples(30), deadline=None)

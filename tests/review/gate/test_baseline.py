@@ -86,6 +86,16 @@ def test_a_metric_may_grow_by_five_per_cent(folder: Folder, entities: str, statu
     assert found["gating"] == (entities == "200_000"), "a warning does not stop; one that became an error does"
 
 
+def test_numbers_of_two_units_are_not_compared(folder: Folder) -> None:
+    folder.write(DESIGN, TEXT.replace("500", "2_000"))
+    keep(folder)
+    kept = (folder.path / FILE).read_text()
+    assert '"unit":"entities"' in kept.replace(": ", ":")
+    (folder.path / FILE).write_text(kept.replace('"entities"', '"rows"').replace("2000.0", "2.0"))
+    found = finding(folder.review(baseline=FILE), "ACME001")
+    assert (found["status"], found["before"], found["baselined"]) == ("unchanged", None, True)
+
+
 def test_a_finding_that_became_more_severe_counts_again(folder: Folder) -> None:
     folder.write(DESIGN, TEXT.replace("500", "99_000"))
     keep(folder)

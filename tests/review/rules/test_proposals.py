@@ -24,6 +24,8 @@ tables:
     queries:
       - {name: recent, filter: "tenant eq '{tenant}' and status eq '{status}'", rate: 20/s}
       - {name: by-no, filter: "orderNo eq {orderNo}", rate: 100/s}
+    writes:
+      - {name: advance, operation: update, key: [orderNo], sets: [status], rate: 60/s}
 """
 DATA = "tenant,orderNo,status\n" + "".join(f"t{i % 3},{7000 + i},s{i % 50}\n" for i in range(600))
 OWN = """

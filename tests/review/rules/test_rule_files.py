@@ -74,6 +74,19 @@ def test_a_level_has_a_fix_of_its_own_or_that_of_the_rule(tmp_path: Path) -> Non
     assert [level.fix for level in rule.levels] == [rule.fix, "at {limit}"]
 
 
+def test_a_level_has_a_number_of_its_own_or_that_of_the_rule_of_which_it_speaks(tmp_path: Path) -> None:
+    own = 'severity = "error"\nmeasured = "design.tables * 2.0"\nlimit = "6.0"\nunit = "halves"'
+    other = '[[level]]\nseverity = "info"\nwhen = "design.requests_per_s > 1.0"\nmessage = "busy"\n'
+    (tmp_path / "rule.toml").write_text(GOOD.replace('severity = "error"', own) + other)
+    (rule,) = [r for r in load_rules([tmp_path]) if r.id == "ACME001"]
+    values = [level.measured.value({"design.tables": 4.0}) if level.measured else None for level in rule.levels]
+    assert values == [4, 8, None]
+    assert [level.limit.value({}) if level.limit else None for level in rule.levels] == [3, 6, 3]
+    assert [level.unit for level in rule.levels] == ["tables", "halves", "tables"]
+    wrong = failure(GOOD.replace('severity = "error"', 'severity = "error"\nmeasured = "design.tabels"'), tmp_path)
+    assert "design.tables" in "\n".join(wrong.lines())
+
+
 def test_a_finding_has_the_fix_of_its_level(tmp_path: Path) -> None:
     design = """
 schema: 1

@@ -113,13 +113,15 @@ def test_accents_are_no_matter() -> None:
 @given(st.text(max_size=30))
 def test_any_name_is_read(name: str) -> None:
     asked = (names.personal, names.secret, names.token, names.login, names.free_text, names.year, names.calendar)
-    assert all(isinstance(ask(name), bool) for ask in (*asked, names.unstable_hash, names.moment_of_arrival))
+    assert all(
+        isinstance(ask(name), bool) for ask in (*asked, names.unstable_hash, names.moment_of_arrival, names.slashed)
+    )
     assert isinstance(names.counter_of(name, name), bool)
     assert all(word == word.lower() for word in names.words(name))
 
 
 PERIODS = {"visit date": "day", "billing month": "month", "night": "day", "geburtsjahr jahr": "year", "hour": "hour"}
-CLOCKED = ("start local", "starts at", "departure", "check in", "start time utc", "beginn")
+CLOCKED = ("start local", "played local", "starts at", "departure", "check in", "start time utc", "beginn")
 UNCLOCKED = ("slot start", "window end", "valid from", "visit date", "shift start", "day", "format", "week start")
 
 
@@ -133,7 +135,7 @@ def test_times_of_a_clock_are_told_from_the_ends_of_a_period(spelling: int, name
     assert names.moment(_spellings(named[0])[spelling]) is named[1]
 
 
-ON_THE_WALL = ("start local", "local time", "localtime", "hora local", "ortszeit", "created cet")
+ON_THE_WALL = ("start local", "played local", "local time", "localtime", "hora local", "ortszeit", "created cet")
 NOT_ON_THE_WALL = ("local date", "local time utc", "starts at", "localized at", "gmt", "local day")
 
 

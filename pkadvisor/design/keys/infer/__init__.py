@@ -314,7 +314,8 @@ def _template(table: _Table, group: KindRows, labels: tuple[bool, bool]) -> Name
         if most >= len(keys) - allowed(len(keys)):
             break
     assert best is not None
-    for cuts in _finer(group.cuts) if columns else ():
+    # A column that holds a whole key, or a piece of it, as it is says more than one of which a function makes it.
+    for cuts in (*_coarser(group.cuts, keys), *_finer(group.cuts)) if columns else ():
         named = name_key(cuts, columns, joined=True, shared=True, labels=labels)
         if _of_columns(named) > _of_columns(best) and explained_by(named) >= most:
             best = named

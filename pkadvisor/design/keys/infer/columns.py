@@ -55,6 +55,10 @@ class SampledColumn:
         return _NAME.fullmatch(self.name) is not None
 
 
+_LAST_CHANGE: Final = re.compile("(?i)updated|modified|changed|last")
+"""Names of times that writes to an entity change."""
+
+
 def candidate_parts(texts: Sequence[str], shape: Shape | None, column: SampledColumn) -> list[Part]:
     """The parts that could write the texts from the column."""
     name, width = column.name, min(map(len, texts))
@@ -73,7 +77,9 @@ def candidate_parts(texts: Sequence[str], shape: Shape | None, column: SampledCo
         clock = clock_of_texts(name, texts) if several else None
         ticks: list[Part] = [Ticks(name, width)] if digits and width == SHORT_TICKS_DIGITS else []
         ticks += [Ticks(name), ReverseTicks(name)] if digits and width == TICKS_DIGITS else []
-        transforms: list[Part] = [Time(name, pattern)] if pattern else []
+        # One period in all keys fits any time of it, and a key cannot follow the time of the last change.
+        chance = len(set(texts)) == 1 and _LAST_CHANGE.search(name) is not None
+        transforms: list[Part] = [Time(name, pattern)] if pattern and not chance else []
         return [
             *(Field(name), *ticks, *transforms, *in_hex[1:]),
             *([clock] if clock else []),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.load.widths import SPARE, named_like_identifier
+from pkadvisor.design.rows.counters import DIGITS_MAX
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import DAY_S, Fact
 from pkadvisor.review.facts.key_parts import values as values_at_hand
@@ -35,11 +35,9 @@ def digits_to_come(subject: Subject) -> float | None:
 
     Unknown where nobody says how many.
     """
-    least = digits_of_values(values(subject))
-    if least > part_of(subject).padded_width:
-        return float(least)
-    counted = entities_to_come(subject)
-    return None if counted is None or counts_within(subject) is not None else float(len(str(int(counted))))
+    least, counted = digits_of_values(values(subject)), entities_to_come(subject)
+    of_all = 0 if counted is None or counts_within(subject) is not None else len(str(int(counted)))
+    return float(max(of_all, least if least > part_of(subject).padded_width else 0)) or None
 
 
 def values(subject: Subject) -> float | None:
@@ -73,11 +71,12 @@ def entities_to_come(subject: Subject) -> float | None:
 def _entities(subject: Subject, young: bool) -> float | None:
     part, view = part_of(subject), subject.view
     known = distinct_of(view)
-    if not part.padded_width or not named_like_identifier(part.properties[0]) or part.properties[0] in known:
+    if not part.padded_width or not key_loads.numbers_entities(part.properties[0], view) or part.properties[0] in known:
         return None
     if any(whole_time(p, view) for p in subject.place.key.parts[: subject.place.position]):
         return None
-    if any(name not in known and names.numbered(name, "") for name in _before(subject)):
+    table, open_groups = view.section.kind or view.section.table, [n for n in _before(subject) if n not in known]
+    if any(names.numbered(name, "") or names.part_of_aggregate(name, table) for name in open_groups):
         return None
     return key_loads.entities_to_come(part.properties[0], _before(subject), view, young=young)
 
@@ -112,6 +111,12 @@ def counts_within(subject: Subject) -> str | None:
     return next((name for name in _before(subject) if name not in known), None)
 
 
+def counted_by(subject: Subject) -> str | None:
+    """The properties for each of whose declared values these entities are counted."""
+    before = _before(subject)
+    return ", ".join(before) if before and {*before} <= distinct_of(subject.view).keys() else None
+
+
 def _before(subject: Subject) -> tuple[str, ...]:
     """The properties before a number in the key for whose values it may begin anew; none for an id."""
     scheme, types = subject.view.scheme, subject.view.types
@@ -130,8 +135,9 @@ def padded(subject: Subject) -> str | None:
     """The part in a form that sorts: padded to its digits, or to those of its type, from the year down."""
     part = part_of(subject)
     if part.padded_width:
-        needed = max(digits_to_come(subject) or 0.0, values_at_hand.digits(subject) or 0.0)
-        return f"{{{part.function}({part.properties[0]},{needed + SPARE:.0f})}}" if needed else None
+        (name,), needed = part.properties, max(digits_to_come(subject) or 0.0, values_at_hand.digits(subject) or 0.0)
+        width = order.width_needed(name, int(needed), subject.view) if needed else 0
+        return f"{{{part.function}({name},{width})}}" if width else None
     form = order.sorted_form(part, subject.view)
     return None if form is None else str(form)
 
@@ -139,7 +145,7 @@ def padded(subject: Subject) -> str | None:
 def padded_for_type(subject: Subject) -> str | None:
     """The type of which that holds every number."""
     name, edm = part_of(subject).plain_property, subject.view.types.get(part_of(subject).plain_property)
-    return str(edm) if name and edm in order.DIGITS and order.digits_known(name, subject.view) is None else None
+    return str(edm) if name and edm in DIGITS_MAX and order.digits_known(name, subject.view) is None else None
 
 
 FACTS: tuple[Fact, ...] = (
@@ -147,6 +153,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("part.padded", FactType.TEXT, "", padded),
     Fact("part.padded_for_type", FactType.TEXT, "", padded_for_type),
     Fact("part.counts_within", FactType.TEXT, "", counts_within),
+    Fact("part.counted_by", FactType.TEXT, "", counted_by),
     Fact("part.values_least", FactType.NUMBER, "values", values, Basis.DERIVED),
     Fact("part.digits_to_come", FactType.NUMBER, "digits", digits_to_come, Basis.DERIVED),
     Fact("part.days_held", FactType.NUMBER, "days", days_held, Basis.DERIVED),

@@ -12,6 +12,7 @@ from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.design.rows.arrivals import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entities_per_s
+from pkadvisor.review.facts.key_parts import values as values_at_hand
 from pkadvisor.review.facts.sizes import declared_sizes
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
@@ -64,12 +65,24 @@ def number_unpadded(subject: Subject) -> bool | None:
 
 
 def time_unsorted(subject: Subject) -> bool:
-    """Whether it is a time whose text does not run from the year down: by its format, or, of a text, by its name or the
-    bounds that queries compare it with, such as '31.03.2026'."""
+    """Whether it is a time whose text does not run from the year down: by its format, or, of a text, by its name, by
+    the bounds that queries compare it with, such as '31.03.2026', or by the rows at hand."""
     part, name = part_of(subject), _text(subject)
     if name:
-        return names.date_form(name) == "last" or any(_NOT_BY_YEAR.fullmatch(bound) for bound in _bounds(name, subject))
+        texts = values_at_hand.some_texts(subject)
+        of_rows = bool(texts) and all(_NOT_BY_YEAR.fullmatch(text) for text in texts)
+        of_bounds = any(_NOT_BY_YEAR.fullmatch(bound) for bound in _bounds(name, subject))
+        return names.date_form(name) == "last" or of_bounds or of_rows
     return part.period is not None and part.order(Context(subject.view.types)) == 0
+
+
+def time_of_no_form(subject: Subject) -> bool:
+    """Whether it is a text that is a date or a time by its name, and nothing tells whether it begins with the year."""
+    name = _text(subject)
+    if not name or not names.time_of_no_form(name) or time_unsorted(subject) or year_short(subject):
+        return False
+    texts = [*_bounds(name, subject), *values_at_hand.some_texts(subject)]
+    return not any(_BY_YEAR.match(text) for text in texts)
 
 
 def year_short(subject: Subject) -> bool:
@@ -89,8 +102,9 @@ def _text(subject: Subject) -> str:
     return name if name and subject.view.types.get(name, EdmType.STRING) is EdmType.STRING else ""
 
 
-_NOT_BY_YEAR = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}( .*)?|\d{1,2}([./])\d{1,2}\3\d{2}")
+_NOT_BY_YEAR = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}( .*)?|\d{1,2}([./])\d{1,2}\3\d{2}( .*)?")
 """Dates as people write them, the day or the month first."""
+_BY_YEAR = re.compile(r"(19|20)\d\d")
 _SHORT_DAY = re.compile(r"\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 _SHORT_SIZES = {"year": 2, "month": 4, "day": 6}
 """Characters of a period of time, digits alone, with two of them for the year."""
@@ -362,6 +376,9 @@ FACTS: tuple[Fact, ...] = (
     Fact("part.type", FactType.TEXT, "", type_),
     Fact("part.number_unpadded", FactType.BOOL, "", number_unpadded),
     _truth("time_unsorted", "Whether it is a time whose text does not run from the year down.", time_unsorted),
+    _truth(
+        "time_of_no_form", "Whether it is a date or time by its name, in a form that nobody tells.", time_of_no_form
+    ),
     _truth("year_short", "Whether it is a date with two digits for the year, the year first.", year_short),
     _truth("calendar", "Whether it is named month, day, hour, minute or second.", calendar),
     Fact("part.asked_in_order", FactType.TEXTS, QUERY_NAMES, asked_in_order, may_be_unknown=False),

@@ -35,6 +35,16 @@ def _distinct_texts(part: Part, population: Population) -> pl.Series | None:
     return None if texts is None else texts.drop_nulls().unique().sort()
 
 
+TEXTS_LOOKED_AT = 1000
+"""Distinct texts that tell in what form a property is written."""
+
+
+def some_texts(subject: Subject) -> list[str]:
+    """Some of the distinct texts that a part writes; none without data, and where they are hidden."""
+    texts = distinct_texts(subject)
+    return [] if texts is None else texts.head(TEXTS_LOOKED_AT).to_list()
+
+
 # --- order ------------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,43 @@
+"""Logged requests that name less of the current keys than these could tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import Run
+
+PROPERTY = "OrderId eq '{row}'"
+WHOLE, BOUNDED = "RowKey eq '{row}'", "RowKey ge '{row}' and RowKey lt '{row}~'"
+
+
+@pytest.mark.parametrize(("asked", "told"), [(PROPERTY, True), (WHOLE, False), (BOUNDED, False)])
+@pytest.mark.parametrize("designed", [False, True])
+def test_a_query_by_a_property_that_the_row_key_holds_reads_the_partition(
+    asked: str, told: bool, designed: bool, run: Run, tmp_path: Path
+) -> None:
+    """Ten requests a second, nine of which read all 500 rows of one of four partitions: the filter is to be changed."""
+    keys = [(f"t{n % 4}", f"ORD-{n:05}") for n in range(2_000)]
+    rows = ["PartitionKey,RowKey,Tenant,OrderId,Total", *(f"{p},{r},{p},{r},{n}" for n, (p, r) in enumerate(keys))]
+    (tmp_path / "orders.csv").write_text("\n".join(rows) + "\n")
+    lines = []
+    for n in range(1_000):
+        partition, row = keys[n * 7 % 2_000]
+        named = {"pk": partition, "rk": row}
+        sent = {"filter": f"PartitionKey eq '{partition}' and {asked.format(row=row)}"} if n % 10 else named
+        lines.append(json.dumps({"table": "Orders", "at": 1_790_000_000 + n / 10, "op": "query"} | sent))
+    (tmp_path / "log.jsonl").write_text("\n".join(lines) + "\n")
+    words = ["analyze", "orders.csv", "--log", "log.jsonl"]
+    if designed:
+        run("init", ".", "--from", "orders.csv", "--log", "log.jsonl", "--yes")
+        words = ["analyze"]
+    result = run(*words, "--format", "json")
+    (table,) = json.loads(result.stdout)["tables"]
+    assert table["verdict"] == "keep"
+    said = [w for w in table["warnings"] if "names no RowKey in 90 % of its logged requests" in w]
+    assert len(said) == told == any("reads 1;" in w and "read the 500 rows of a partition" in w for w in said)
+    if told:  # 2.25 requests a second for each partition
+        share = float(said[0].split("partition, ")[1].split("x")[0])
+        assert share == pytest.approx(2.25 * 500 / 2_000, rel=0.2)
