@@ -165,6 +165,13 @@ class ProfileTransaction(Part, frozen=True, kw_only=True):
         Annotated[list[str], Meta(min_length=3, max_length=3)] | UnsetType,
         said("Of a transaction over pairs of values: the property and the names of the two."),
     ] = UNSET
+    lasting_s: Annotated[
+        list[tuple[str, Amount]] | UnsetType,
+        said(
+            "Of times that the keys of logged groups tell: the seconds within which the entities of nearly all groups "
+            "lie. Absent in older documents."
+        ),
+    ] = UNSET
 
 
 class ProfileWorkload(Part, frozen=True, kw_only=True):

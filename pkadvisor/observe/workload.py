@@ -231,6 +231,8 @@ class Transaction:
     logged_entities: float | None = None
     """Mean entities per group in a log; None where no log tells."""
     pair: Pair | None = None
+    lasting_s: tuple[tuple[str, float], ...] = ()
+    """Of times that the keys of logged groups tell: the seconds within which the entities of nearly all groups lie."""
     requested_entities: float | None = field(default=None, compare=False)
     """Entities that the requests of a set write, where a design declares several for one; else None."""
 

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.design.choice import row_sets, search
+from tests.worlds.answers import Answers
 from tests.worlds.enumerated import beside, index_rows, main_keys, one_partition
-from tests.worlds.law.best import GOALS, beaten, broken
-from tests.worlds.model import Asked, Compare, IndexRow, Kind, Parameter, Scheme, Transaction, World
+from tests.worlds.law.best import GOALS, _of_class, beaten, broken
+from tests.worlds.model import Asked, Compare, Constant, IndexRow, Kind, Parameter, Scheme, Transaction, World
+from tests.worlds.rows import lay_out
 from tests.worlds.running import forget_results, ranked
-from tests.worlds.values import DATETIME, STRING
+from tests.worlds.values import DATETIME, INT32, STRING
 
 MINUTE = 60_000_000
 START = 1_772_000_000_000_000
@@ -27,6 +29,19 @@ def world(*more: Asked) -> World:
 
 def test_no_enumerated_scheme_beats_the_advice(tmp_path: Path) -> None:
     assert list(broken(world(), tmp_path)) == []
+
+
+@pytest.mark.parametrize(("top", "counted"), [(3, (1.5, 60.0)), (None, (2.0, 200.0))])
+def test_where_the_rows_wanted_lie_among_others_today_prefers_no_order_of_a_key(
+    top: int | None, counted: tuple[float, float]
+) -> None:
+    """The three that are wanted lie first of 200 rows, which is chance; all of them are counted."""
+    rows = tuple({"id": n, "team": "a" if n < 10 else "b"} for n in range(200))
+    kind = Kind("things", {"id": INT32, "team": STRING}, rows)
+    asked = Asked("some", "things", "query", (Compare("team", "eq", Constant("a")),), 20.0, top=top)
+    printed = {"requests": 1.5, "entities_read": 60.0, "entities_written": 0, "via": "main", "access": "table scan"}
+    printed |= {"filters": ["team eq 'a'"], "top": top, "client_work": []}
+    assert _of_class(Answers(asked, kind), printed, lay_out(kind, Scheme("{pad(id,4)}", ""))) == pytest.approx(counted)
 
 
 @pytest.mark.long("worlds")

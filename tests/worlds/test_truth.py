@@ -22,7 +22,7 @@ from tests.worlds.requests import Plan, Requests
 from tests.worlds.rows import lay_out
 from tests.worlds.sets import declared
 from tests.worlds.truth import Counting
-from tests.worlds.values import EPOCH, TICKS_OF_EPOCH, Row, Value, time_text
+from tests.worlds.values import BOOLEAN, DATETIME, EPOCH, TICKS_OF_EPOCH, TYPES, Row, Value, time_text
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "keys.json").read_text())
 
@@ -180,3 +180,11 @@ def test_rows_that_are_lost_leave_no_total_behind(monkeypatch: pytest.MonkeyPatc
     list(evidence._thinned(evidence.Given(world), counted, tmp_path, Random(1)))
     assert [given.world.extra for given in judged] == [{"sampling": "complete"}]
     assert len(judged[0].world.kinds[0].rows) < 0.5 * len(world.kinds[0].rows)
+
+
+@pytest.mark.parametrize("edm", [edm for edm in TYPES if edm not in (BOOLEAN, DATETIME)])
+def test_what_a_log_asks_for_is_moved_to_values_that_the_data_lacks(edm: str) -> None:
+    values = {"string": "a", "guid": "0" * 32, "binary": b"\x01", "double": 2.5}
+    value = values.get(edm, 7)
+    assert evidence.moved(value, edm) not in (value, None)
+    assert evidence.moved(None, edm) is None

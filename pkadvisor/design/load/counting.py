@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import MISSING, Context, ListPart, Part, part_properties
+from pkadvisor.design.keys.transforms import MISSING, Context, ListPart, Part, PeriodPart, part_properties
 from pkadvisor.design.keys.transforms.languages import exactly, fixed_length
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import units, usual_length
@@ -15,7 +15,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
-from pkadvisor.design.rows.sets.pairs import guarantee
+from pkadvisor.design.rows.sets.pairs import guarantee, within_s
 from pkadvisor.lazy import Floats, np, pl
 from pkadvisor.observe.workload import Transaction
 from pkadvisor.remembered import remembered
@@ -74,13 +74,20 @@ def set_fixes(names: Sequence[str], parts: Sequence[Part], population: Populatio
 def keeps_together(declared: Transaction, parts: Sequence[Part], population: Population) -> bool:
     """Whether all entities that a transaction changes together always share a key.
 
-    A logged group is written at one moment: its entities share the period of their arrival.
+    A logged group is written at one moment: its entities share the period of their arrival, unless its keys tell times
+    that lie too far apart for it.
     """
     if declared.pair is not None:
         return guarantee(declared.pair, parts, population).whole
     if declared.logged_entities is not None:
-        parts = [p for p in parts if p.period is None or not follows_arrival(p.properties[0], population)]
+        parts = [p for p in parts if p.period is None or not _of_one_moment(p.period, declared, population)]
     return set_fixes(declared.group_by, parts, population)
+
+
+def _of_one_moment(period: PeriodPart, declared: Transaction, population: Population) -> bool:
+    """Whether the entities of nearly every logged group share a period of a time."""
+    lasting_s = dict(declared.lasting_s).get(period.property, 0.0)
+    return follows_arrival(period.property, population) and lasting_s <= within_s(period)
 
 
 def common_to(declared: Transaction, scheme: KeyScheme) -> tuple[str, ...]:

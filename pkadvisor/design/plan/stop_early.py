@@ -15,7 +15,7 @@ from pkadvisor.design.keys.transforms import Atom, Part, PeriodPart
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.design.rows.asked.matching_rows import codes_between, mean_reached, ranked, rows_of_constants
 from pkadvisor.design.rows.atoms import atom_properties
-from pkadvisor.design.rows.demand import Demand, free_atoms, of_any_rank, picks
+from pkadvisor.design.rows.demand import Demand, free_atoms, of_any_rank, picks, reached
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index, period_of_moments
 from pkadvisor.lazy import Bools, Floats, Ints, np
@@ -256,15 +256,15 @@ class WalkBack:
     @property
     def oldest(self) -> Ints:
         """The last period that each instance asks."""
-        return self.newest - np.ceil(self.periods).astype(np.int64) + 1
+        return self.newest - np.rint(self.periods).astype(np.int64) + 1
 
 
 def walk_back(plan: AccessPlan, demand: Demand, population: Population) -> WalkBack:
     """Periods from the newest of the table back to the one that holds the last row wanted; through all of them where
     a key has too few rows.
 
-    A sample of rows shows gaps that are longer than they are: of the steps to the last row wanted so many are taken as
-    the sample has of all rows, and of a gap the share of a step that is less than one.
+    The rows at hand of a sample lie evenly among those of the table, of which the law of group sizes tells the number:
+    the last row wanted lies between two of them, and the periods are fractions.
     """
     assert plan.periods is not None
     return _walk_back(plan, plan.periods, demand, population)
@@ -311,28 +311,30 @@ def periods_of(part: PeriodPart, population: Population) -> Ints:
 def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> WalkBack:
     wanted = demand.query.top
     assert wanted is not None
-    newest, oldest = _ends(part, periods_of(part, population), demand)
+    every = periods_of(part, population)
+    newest, oldest = _ends(part, every, demand)
     line = _line(plan.equal_atoms, part, demand, population)
     count = line.end - line.start
-    reached = np.maximum(population.scale(count, demand.instances, population.whole(plan.equal_atoms)), 1e-9)
-    density = np.minimum(1.0, np.maximum(demand.returned, 1e-9) / reached)  # what else the filter wants
-    share = count / reached
+    in_table = _in_table(plan, part, demand, population, count)
+    density = np.minimum(1.0, np.maximum(demand.returned, 1e-9) / in_table)  # what else the filter wants
+    share = np.minimum(1.0, count / in_table)
     known = _matching(plan, part, demand, population)
-    matching = line if known is None else known
-    there = matching.end - matching.start
-    # Steps from the newest row of the line to the last one wanted; the rows of a sample lie further apart.
-    steps = (wanted / (density if known is None else np.ones(len(count))) - 1) * share
-    at = np.minimum(np.ceil(steps).astype(np.int64), np.maximum(there - 1, 0))
-    last = np.append(matching.periods, 0)[np.minimum(matching.start + at, len(matching.rows))]
-    gap = (newest - last) * np.where(share < 1, np.minimum(1.0, steps), 1.0)
-    periods = 1.0 + np.where((steps <= there - share) & (there > 0), gap, newest - oldest)
+    nth = wanted / density if known is None else np.full(len(count), float(wanted))
+    in_all = in_table if known is None else known.end - known.start
+    end = newest + np.where(newest == every.max(), _behind_last(every, population), 0.0)
+    last = np.where(nth <= in_all, _period_of(nth, in_all, known or line, end, oldest), oldest)
+    periods = np.asarray(1.0 + end - last, dtype=np.float64)
     # The rows of the first period and of those before it.
+    bounded = _within_bounds(plan, part)
     begin, middle = line.since(newest + 1), line.since(newest)
-    stop = line.since(np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest))
-    if _within_bounds(plan, part):
-        begin, stop = np.maximum(begin, line.start), np.minimum(stop, line.end)
-        middle = np.maximum(middle, begin)
-    middle, stop = np.minimum(middle, np.maximum(stop, begin)), np.maximum(stop, begin)
+    begin = np.maximum(begin, line.start) if bounded else begin
+
+    def until(count: Floats) -> Ints:
+        stop = line.since(np.maximum(newest - count.astype(np.int64) + 1, oldest))
+        return np.maximum(np.minimum(stop, line.end) if bounded else stop, begin)
+
+    stop = until(np.rint(periods))
+    middle = np.minimum(np.maximum(middle, begin), stop)
     brought = np.ones(len(line.rows), dtype=bool)
     first = begin, middle
     if plan.top is not None and not plan.unserved:
@@ -340,12 +342,60 @@ def _walk_back(plan: AccessPlan, part: PeriodPart, demand: Demand, population: P
         brought = _place_in_period(line) < plan.top
     read = np.concatenate([[0], np.cumsum(brought)])
     further = read[middle], read[stop]
-    within = first[1] - first[0] + further[1] - further[0]
+    low, high = (read[until(count)] for count in (np.floor(periods), np.ceil(periods)))  # of the last period a part
+    within = first[1] - first[0] + low - read[middle] + periods % 1 * (high - low)
     far = demand.mean((periods > FAR).astype(np.float64)) if len(newest) else 0.0
-    rows = np.maximum(within / np.where(share > 0, share, 1.0), 0.0)
-    if plan.top is not None and not plan.unserved:  # a row of a sample stands for more than a request may bring
-        rows = np.where(share < 1, np.minimum(rows, wanted / density), rows)
+    rows = within / np.where(share > 0, share, 1.0)
+    if population.rows < population.total:
+        rows = _until_enough(rows, np.minimum(in_table, wanted / density), share, demand)
+        if plan.top is not None and not plan.unserved:  # a row of a sample stands for more than a request may bring
+            rows = np.where(share < 1, np.minimum(rows, wanted / density), rows)
+        # Those of whom no row at hand lies in the periods asked load the partition of their newest one.
+        first = begin, np.where((within == 0) & (begin < line.end), begin + 1, first[1])
     return WalkBack(line, periods, newest, (begin, stop), first, further, brought, rows, far)
+
+
+def _behind_last(periods: Ints, population: Population) -> float:
+    """Periods from the newest row of a sample on to the newest of the table: as far as from one row to the next."""
+    sampled = population.rows < population.total and population.sampling != "slice"
+    return float(periods.max() - periods.min()) / max(1, len(periods) - 1) if sampled else 0.0
+
+
+def _period_of(nth: Floats, in_all: Floats | Ints, line: Line, end: Floats | Ints, oldest: Ints) -> Floats:
+    """The period of the ``nth`` row of each instance of ``in_all`` rows of the table: a part of one where the rows at
+    hand are a sample, before, between and behind which the others lie evenly."""
+    there = line.end - line.start
+    place = np.where(there < in_all, nth * (there + 1) / (in_all + 1), np.ceil(nth))
+    before = np.floor(np.minimum(place, there)).astype(np.int64)
+
+    def period(number: Ints) -> Floats:
+        found = np.append(line.periods, 0)[np.clip(line.start + number - 1, 0, len(line.rows))]
+        return np.where(number < 1, end, np.where(number > there, oldest, found))
+
+    first, second = period(before), period(before + 1)
+    return np.asarray(first + (place - before) * (second - first))
+
+
+def _in_table(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population, at_hand: Ints) -> Floats:
+    """Rows of the table that the requests of each instance may reach, of which so many are ``at_hand``."""
+    if population.rows >= population.total:
+        return np.maximum(at_hand, 1e-9)
+    over: Atom | None = ("p", part.property) if part.property in demand.bounds else None
+    rows = reached(population, demand, plan.equal_atoms, over, demand.bounds.get(part.property))
+    return np.maximum(rows, np.maximum(at_hand, 1e-9))
+
+
+def _until_enough(rows: Floats, least: Floats, share: Floats, demand: Demand) -> Floats:
+    """Rows read of a table of which a sample is at hand: no fewer than are ``least`` needed.
+
+    A row at hand stands for many, or for none where it lies in a period that is not asked: right on average alone. So
+    what goes beyond the least is made smaller for all, until the mean is that of ``rows`` again.
+    """
+    least = np.where(share < 1, np.maximum(least, 0.0), rows)
+    beyond = np.maximum(rows - least, 0.0)
+    too_many = max(0.0, demand.mean(least + beyond - rows)) if len(rows) else 0.0
+    mean = demand.mean(beyond) if len(rows) else 0.0
+    return least + beyond * (max(0.0, 1 - too_many / mean) if mean > 0 else 0.0)
 
 
 def _matching(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> Line | None:

@@ -237,6 +237,7 @@ def workload_document(workload: Workload) -> ProfileWorkload:
                 required=t.required,
                 logged_entities=t.logged_entities,
                 pair=[t.pair.property, *t.pair.parameters] if t.pair else UNSET,
+                lasting_s=list(t.lasting_s) or UNSET,
             )
             for t in workload.transactions
         ],
@@ -298,6 +299,7 @@ def workload_of(table: str, stored: ProfileWorkload) -> Workload:
         Transaction(
             *(t.name, tuple(t.together), tuple(t.group_by), t.required, t.logged_entities),
             Pair(t.pair[0], (t.pair[1], t.pair[2])) if t.pair else None,
+            tuple(t.lasting_s or ()),
         )
         for t in stored.transactions
     )

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Read
 from pkadvisor.design.plan.plan import plan
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import EdmType
-from tests.design.support import bench_of, population_of, query
+from tests.design.support import bench_of, frame_of, population_of, query
 
 TYPES = {"shop": EdmType.STRING, "state": EdmType.STRING, "no": EdmType.INT32, "at": EdmType.DATETIME}
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -126,6 +127,42 @@ def test_rows_that_lie_evenly_are_found_as_soon_as_their_share_says() -> None:
                 scanned(some, "shop eq '{shop}' and state eq '{state}'", NEWEST, "-at", 20)[states.index("open")]
             )
     assert np.mean(found) == pytest.approx(200, rel=0.1)
+
+
+def newest_of_shop(rows: Population, partition: str, row: str) -> Read:
+    """What the newest 20 orders of each shop read: period by period where the PartitionKey has one."""
+    asked = query("newest", "shop eq '{shop}'", order=("-at",), top=20)
+    bench, scheme = bench_of(rows, asked), KeyScheme(parse_key(partition, row))
+    plans = plan(asked, bench.demands[0].conditions, scheme, TYPES, rows)
+    return read(max(plans, key=lambda p: p.back), bench.demands[0], scheme, bench)
+
+
+PERIODS = ("{shop}", "{shop}_{time(at,'yyyy')}", "{shop}_{time(at,'yyyyMM')}", "{shop}_{time(at,'yyyyMMdd')}")
+
+
+@pytest.mark.parametrize(("shops", "share"), [(300, 0.03), (300, 0.2), (1_000, 0.05), (10_000, 0.05)])
+@pytest.mark.parametrize("row", ["{ticks(at)}_{no}", "{reverse_ticks(at)}_{no}"])
+def test_a_sample_goes_back_as_far_as_the_whole_table_and_reads_as_much(shops: int, share: float, row: str) -> None:
+    """Shops of unlike sizes over ten months, down to some that have fewer orders than are wanted."""
+    chance, count = np.random.default_rng(7), 50_000
+    weights = 1 / np.arange(1, shops + 1) ** 0.5
+    of = chance.choice(shops, count, p=weights / weights.sum())
+    at = np.sort(chance.random(count)) * 300 * 86_400
+    columns = {"shop": [f"s{n}" for n in of], "state": ["open"] * count, "no": list(range(count))}
+    columns["at"] = [BEGAN + timedelta(seconds=s) for s in at.tolist()]
+    frame = frame_of(columns, TYPES)
+    whole = Population(frame, TYPES, arrival="at")
+    some = np.sort(chance.choice(count, int(share * count), replace=False))
+    sample = Population(frame[some], TYPES, arrival="at", total=count, sampling="random-rows")
+    told = [newest_of_shop(sample, partition, row) for partition in PERIODS]
+    for partition, found in zip(PERIODS, told, strict=True):
+        true = newest_of_shop(whole, partition, row)
+        assert found.fan_out == pytest.approx(true.fan_out, rel=0.12)
+        assert found.returned == pytest.approx(true.returned, rel=0.12)
+        assert found.entities == pytest.approx(true.entities, rel=0.25)
+        assert (found.scanned >= np.minimum(20, told[0].scanned) - 1e-6).all()  # no fewer than are wanted
+    means = [found.entities for found in told]
+    assert means == sorted(means, reverse=True)  # a longer period is never read in fewer rows
 
 
 def test_what_is_not_there_is_looked_for_to_the_end() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
 
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.counting import keeps_together
+from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.plan.requests import repair_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.sets.pairs import guarantee, in_common, logged_transactions, pairs_of_rows
@@ -141,6 +142,35 @@ def test_a_group_of_one_moment_shares_the_period_of_its_partition_and_no_exact_t
     assert keeps_together(found, day, entities)
     assert not keeps_together(replace(found, logged_entities=None), day, entities)
     assert not keeps_together(found, device, entities)
+
+
+@pytest.mark.parametrize(
+    ("partition", "minutes", "units"),
+    [
+        ("{gateway}", 0, ("HH", "dd")),  # one moment
+        ("{gateway}", 2, ("HH", "dd")),
+        ("{gateway}", 30, ("dd",)),
+        ("{gateway}", 600, ()),
+        ("{gateway}_{time(at,'yyyyMMdd')}", 600, ("dd",)),  # the parts of a group share their PartitionKey
+    ],
+)
+def test_a_group_whose_keys_tell_its_times_shares_the_periods_that_hold_them(
+    partition: str, minutes: int, units: tuple[str, ...]
+) -> None:
+    types = {"at": EdmType.DATETIME, "gateway": EdmType.STRING}
+    scheme = parse_scheme(partition, "{ticks(at)}")
+    at = [datetime(2026, 1, 3, 1, tzinfo=UTC) + timedelta(days=n // 2, minutes=minutes * (n % 2)) for n in range(8)]
+    frame = pl.DataFrame({"at": at, "gateway": ["g1"] * 8}).with_columns(pl.col("at").dt.cast_time_unit("us"))
+    entities = Population(frame, types)
+    texts = key_texts(scheme.main.partition, scheme.main.row, population=entities)
+    keys = [(Op.INSERT, *pair) for pair in texts.iter_rows()]
+    batches = Groups(4, 8, (), tuple((keys[n], keys[n + 1]) for n in range(0, 8, 2)), ((None, None),) * 4)
+    (found,) = logged_transactions(batches, ["send"], scheme, types, ())
+    periods = {"HH": "yyyyMMddHH", "dd": "yyyyMMdd"}
+    kept = [
+        n for n, p in periods.items() if keeps_together(found, parse_key(f"{{time(at,'{p}')}}", "").partition, entities)
+    ]
+    assert kept == [*units]
 
 
 def test_groups_of_a_log_without_keys_share_what_all_parts_name_alike() -> None:

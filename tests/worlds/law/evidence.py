@@ -31,7 +31,7 @@ from tests.worlds.model import Asked, Compare, Condition, Draw, Kind, Parameter,
 from tests.worlds.rows import lay_out
 from tests.worlds.running import Document, ranked, scored
 from tests.worlds.truth import Broken
-from tests.worlds.values import BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Row, Value
+from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, INT32, STRING, Row, Value
 
 NAME = "evidence"
 COMPLETE = "complete"
@@ -229,7 +229,7 @@ def parameters(given: Given, factor: float, random: Random) -> Given | None:
         return None
 
     def changed(row: Row) -> Row:
-        return {n: _moved(v, kind.types[n]) if n in kept and v not in kept[n] else v for n, v in row.items()}
+        return {n: moved(v, kind.types[n]) if n in kept and v not in kept[n] else v for n, v in row.items()}
 
     rows = tuple(changed(row) for row in kind.rows)
     return replace(given, world=replace(given.world, kinds=(replace(kind, rows=rows),)))
@@ -254,17 +254,21 @@ def _kept(kind: Kind, name: str, factor: float) -> set[Value | None]:
     return out | {None} if out else out
 
 
-def _moved(value: Value | None, edm: str) -> Value | None:
-    """A value that no entity of the world has."""
+def moved(value: Value | None, edm: str) -> Value | None:
+    """A value of a type of ``foreign`` that no entity of the world has."""
     if value is None:
         return None
-    if edm in (STRING,):
+    if edm == STRING:
         return f"elsewhere {value}"
+    if edm == BINARY:
+        assert isinstance(value, bytes)
+        return b"elsewhere" + value
     if edm == GUID:
         return "f" * 8 + str(value)[8:]
-    if edm in (INT32, INT64):
-        return int(value) // 3 - 1_234_567_891 if edm == INT32 else int(value) // 3 + 3 * 10**18
-    return float(value) + 1e12 if edm == DOUBLE else value  # type: ignore[arg-type]
+    assert isinstance(value, int | float)
+    if edm == DOUBLE:
+        return float(value) + 1e12
+    return int(value) // 3 - 1_234_567_891 if edm == INT32 else int(value) // 3 + 3 * 10**18
 
 
 CONTRADICTED: tuple[tuple[str, Callable[[Given, float, Random], Given | None]], ...] = (

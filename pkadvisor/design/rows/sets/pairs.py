@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from pkadvisor.design.keys.keyreader import decode_key
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Atom, Part, part_properties
+from pkadvisor.design.keys.transforms import Atom, Part, PeriodPart, part_properties
+from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import polars_type
 from pkadvisor.lazy import Bools, Floats, Ints, np, pl
@@ -252,13 +253,16 @@ def logged_transactions(
         return tuple(out)
     apart = [name for name in in_key if _alike(name, read) < ALIKE]
     mean = groups.entities / max(1, groups.transactions)
+    lasting_s = tuple((n, seconds) for n in types if (seconds := _lasting_s(n, read, scheme)) is not None)
     if not apart:
-        return (*out, Transaction("logged group", tuple(names), in_key, False, mean))
+        return (*out, Transaction("logged group", tuple(names), in_key, False, mean, lasting_s=lasting_s))
     common = tuple(name for name in in_key if name not in apart)
     if len(apart) == 1 and all(len(each) == 2 for each in read):
         transaction = Transaction("logged pairs", tuple(names), (), False, mean, Pair(apart[0], PARAMETERS))
         return (*out, _with_pairs(transaction, read, types))
-    return (*out, Transaction("logged group", tuple(names), common, False, mean)) if common else tuple(out)
+    if not common:
+        return tuple(out)
+    return (*out, Transaction("logged group", tuple(names), common, False, mean, lasting_s=lasting_s))
 
 
 def _in_key(scheme: KeyScheme | None, groups: Sequence[Sequence[Values]]) -> tuple[str, ...]:
@@ -273,7 +277,9 @@ def _in_key(scheme: KeyScheme | None, groups: Sequence[Sequence[Values]]) -> tup
     alike = [name for name in shared if _alike(name, several) >= ALIKE]
     if scheme is not None:
         in_partition = part_properties(scheme.main.partition)
-        told = [name for name in in_partition if any(name in part for each in several for part in each)]
+        cut = {name for part in scheme.main.partition if part.period is not None for name in part.properties}
+        named = [name for name in in_partition if name not in cut or name in alike]
+        told = [name for name in named if any(name in part for each in several for part in each)]
         in_row = [name for name in part_properties(scheme.main.row) if name in alike]
         return tuple(dict.fromkeys([*told, *in_row])) or in_partition
     return ("PartitionKey",) if not several or "PartitionKey" in shared else tuple(alike)
@@ -303,6 +309,28 @@ def _alike(name: str, groups: Sequence[Sequence[Values]]) -> float:
     """Share of the groups of several parts whose parts name one value of a property; 1 where none tells."""
     several = [{str(part[name]) for part in each} for each in groups if len(each) > 1 and all(name in p for p in each)]
     return sum(len(each) == 1 for each in several) / len(several) if several else 1.0
+
+
+def _lasting_s(name: str, groups: Sequence[Sequence[Values]], scheme: KeyScheme | None) -> float | None:
+    """Seconds within which the times of the parts lie, of ``ALIKE`` of the groups; None where no group tells them.
+
+    No more than leaves them in one period of the PartitionKey, which the parts of a group share.
+    """
+    from datetime import datetime
+
+    times = [[v for part in each if isinstance(v := part.get(name), datetime)] for each in groups]
+    lengths = [(max(each) - min(each)).total_seconds() for each in times if len(each) > 1]
+    if not lengths:
+        return None
+    shared = [p.period for p in (scheme.main.partition if scheme is not None else ()) if p.properties == (name,)]
+    longest = [within_s(period) for period in shared if period is not None]
+    return min([float(np.quantile(lengths, ALIKE, method="inverted_cdf")), *longest])
+
+
+def within_s(period: PeriodPart) -> float:
+    """Seconds within which the entities of a group lie that are taken to be of one period: its end is seldom among
+    them."""
+    return (1 - ALIKE) * PERIOD_S[period.unit]
 
 
 def _with_pairs(declared: Transaction, groups: Sequence[Sequence[Values]], types: Mapping[str, EdmType]) -> Transaction:
