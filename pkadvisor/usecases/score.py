@@ -9,8 +9,8 @@ from typing import Final
 
 from pkadvisor import __version__
 from pkadvisor.design.choice.judge import keys_as_given
-from pkadvisor.design.choice.prepared import keys_in_use, prepared, with_shared_keys
-from pkadvisor.design.choice.sections import Section
+from pkadvisor.design.choice.prepared import prepared, with_shared_keys
+from pkadvisor.design.choice.sections import Section, keys_in_use
 from pkadvisor.design.choice.several_kinds.given_keys import GivenKeys, Told, price, together
 from pkadvisor.design.cost.budgets import parse_budgets
 from pkadvisor.design.cost.cost import score_parts

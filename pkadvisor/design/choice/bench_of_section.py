@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from pkadvisor.design.choice.candidates import with_rules_of_table
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, sensitivity_of, types_of
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.load.bursts import keep_bursts
 from pkadvisor.design.load.counting import property_bytes
 from pkadvisor.design.load.estimates import Bench
@@ -87,7 +88,7 @@ def bench_for(
         limits,
         size,
         declared_sizes=declared_sizes,
-        other_kinds=_rows_of_other_kinds(section),
+        other_kinds=rows_of_other_kinds(section),
         refused=data.refused,
         secret=frozenset(name for name, what in sensitivity_of(section).items() if what == "secret"),
     )
@@ -223,15 +224,21 @@ def names_of_others(section: Section) -> list[str] | None:
     return [name for each in types for name in each] if all(types) else None
 
 
-def _rows_of_other_kinds(section: Section) -> tuple[RowsOfKind, ...]:
-    """The rows of the other kinds of a table under each of their keys in use, as far as they can be counted."""
+def rows_of_other_kinds(
+    section: Section, settled: Mapping[str, KeyScheme] = MappingProxyType({})
+) -> tuple[RowsOfKind, ...]:
+    """The rows of the other kinds of a table under each of their keys, those ``settled`` for them or those in use, as
+    far as they can be counted."""
     out = list[RowsOfKind]()
     for other in section.siblings:
         data = other.data
         if data is None:
             continue
         hashed = bool(data.hashed or (section.data is not None and section.data.hashed))
-        frame, scheme = _frame(data), declared_keys(other.declared, data.types, other.design_path, kind=other.kind)
+        frame = _frame(data)
+        scheme = settled.get(other.kind or "") or declared_keys(
+            other.declared, data.types, other.design_path, kind=other.kind
+        )
         each = other.entities / max(1, frame.height)
         for key, index_row in scheme.each_key() if scheme is not None else [(None, None)]:
             parts = (*key.partition, *key.row) if key is not None else ()

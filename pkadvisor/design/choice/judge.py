@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.asked_texts import text_notes, weighable, with_values_asked
 from pkadvisor.design.choice.bench_of_section import bench_for, check_classes, names_of_others, of_known_properties
+from pkadvisor.design.choice.beside_kinds import with_loads_of_other_kinds
 from pkadvisor.design.choice.candidates import KEYS_OF_A_PATTERN
 from pkadvisor.design.choice.certainty.confidence import with_confidence
 from pkadvisor.design.choice.conflicts import conflicts_among
@@ -201,11 +203,13 @@ def judge(
     named: Sequence[KeyScheme] = (),
     budgets: tuple[Budget, ...] = (),
     detailed: bool = True,
+    settled: Mapping[str, KeyScheme] = MappingProxyType({}),
 ) -> Judged:
     """The answer for one section; ``dataset`` is what its data can be read from again.
 
     ``named`` schemes take part in the ranking; ``budgets`` are bounds as hard as the store's. ``detailed`` adds how
     sure the ranking is, over how many partitions it was counted, and under which reading of the targets it holds.
+    ``settled``: the schemes that other kinds of the table get, which have been judged before.
     """
     workload, scheme, notes = observed(section)
     workload, scheme, left_out = weighable(workload, scheme, values=not section.siblings)
@@ -216,6 +220,7 @@ def judge(
     check_classes(workload, section)
     bench, more = bench_for(section, workload, limits, dataset)
     bench = bench if section.siblings else with_values_asked(bench)
+    bench = with_loads_of_other_kinds(bench, section, limits, settled) if section.siblings else bench
     workload = bench.workload
     bench = replace(bench, budgets=budgets)
     current = scheme if scheme is not None else keys_as_given(section)

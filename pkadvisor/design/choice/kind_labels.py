@@ -24,8 +24,10 @@ def kind_labels(kinds: Sequence[str]) -> dict[str, str]:
 
 
 def with_label(parts: tuple[Part, ...], label: str) -> tuple[Part, ...]:
-    """A template with a label before all that it begins with."""
+    """A template with a label before all that it begins with, once."""
     first = leading_text(parts)
+    if first.startswith(label):
+        return parts
     return (Literal(label + first), *(parts[1:] if first else parts))
 
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from pkadvisor.design.choice.asked_texts import weighable, with_values_asked
 from pkadvisor.design.choice.bench_of_section import bench_for, check_classes, names_of_others, of_known_properties
-from pkadvisor.design.choice.sections import Section, declared_keys, observed, types_of
+from pkadvisor.design.choice.beside_kinds import with_loads_of_other_kinds
+from pkadvisor.design.choice.sections import Section, keys_in_use, observed, types_of
 from pkadvisor.design.cost.other_kind_rows import counts_other_kinds, kinds_read
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import Bench, CostEstimate
@@ -64,12 +65,6 @@ def scans_of_other_kinds(bench: Bench, designs: Sequence[CostEstimate | None]) -
     return tuple(dict.fromkeys(sentences))
 
 
-def keys_in_use(section: Section) -> KeyScheme | None:
-    """The declared keys of a section; None where there are none."""
-    known = types_of(section) if section.data is not None else None
-    return declared_keys(section.declared, known, section.design_path, kind=section.kind)
-
-
 def entities_of(section: Section) -> Entities:
     """What is known of the entities of a section."""
     data = section.data
@@ -100,6 +95,7 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
     check_classes(workload, section)
     bench, _ = bench_for(section, workload, limits, dataset)
     bench = bench if section.siblings else with_values_asked(bench)
+    bench = with_loads_of_other_kinds(bench, section, limits, {}) if section.siblings else bench
     return with_shared_keys(bench, section, (scheme,)), scheme
 
 

@@ -346,3 +346,9 @@ def inferred(section: Section, rows: int | None = None) -> Inference:
     assert section.data is not None
     frame = section.data.sample.sort(POSITION).drop(POSITION, "#hash")
     return infer_keys(frame if rows is None else frame.head(rows), section.data.types)
+
+
+def keys_in_use(section: Section) -> KeyScheme | None:
+    """The declared keys of a section; None where there are none."""
+    known = types_of(section) if section.data is not None else None
+    return declared_keys(section.declared, known, section.design_path, kind=section.kind)

@@ -22,7 +22,7 @@ from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.breaks import account_load, breaks_of, earliest, in_order, pressure_of, shared_break
 from pkadvisor.design.load.counting import keeps_together, set_entities_most, stored_bytes
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, Measures, Remark, TransactionOutcome
-from pkadvisor.design.load.heat import LoadMap, PartitionLoad
+from pkadvisor.design.load.heat import LoadMap, PartitionLoad, put_loads_beside
 from pkadvisor.design.load.keyfacts import key_surplus
 from pkadvisor.design.load.open_ended import open_ended
 from pkadvisor.design.plan.access_plan import Access, AccessPlan
@@ -159,6 +159,7 @@ def put_down(scheme: KeyScheme, bench: Bench) -> tuple[LoadMap, tuple[ClassCost,
     transactions = tuple(_transaction(t, scheme, bench) for t in bench.workload.transactions)
     loads = LoadMap(bench.population, schedule_of(bench.workload, bench.population))
     costs = tuple(class_cost(d, scheme, bench, transactions, loads.of(d.query.name)) for d in bench.demands)
+    put_loads_beside(loads, bench)
     return loads, costs, transactions
 
 

@@ -14,11 +14,12 @@ from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.bursts import NamedLoad, worst_minute, worst_second
 from pkadvisor.design.load.estimates import Bench, CostEstimate
-from pkadvisor.design.load.keyfacts import encode_row
+from pkadvisor.design.load.keyfacts import encode_row, key_texts
 from pkadvisor.design.load.placed_loads import LoadVectors, PlacedLoads
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.list_values import under
-from pkadvisor.lazy import Floats, Ints, np
+from pkadvisor.design.rows.list_values import list_part, under
+from pkadvisor.design.rows.population import Population
+from pkadvisor.lazy import Floats, Ints, np, pl
 from pkadvisor.observe.workload import Basis
 from pkadvisor.remembered import remembered
 from pkadvisor.values import dataclass
@@ -402,3 +403,35 @@ def sizes_of(estimate: CostEstimate, bench: Bench) -> PartitionSizes:
 
     basis = Basis.COUNTED if whole and population.complete else Basis.ESTIMATED
     return PartitionSizes(at(0.5), at(0.99), at(1.0), basis)
+
+
+# -- several kinds in one partition ------------------------------------------------------------------------------------
+
+
+def loads_by_text(loads: LoadMap, parts: tuple[Part, ...], population: Population) -> dict[str, float]:
+    """Entities per second of each partition of a template with every class at its own peak, by its PartitionKey."""
+    if list_part(parts) is not None:
+        return {}
+    texts = texts_of_groups(parts, population).to_list()
+    return {text: load for text, load in zip(texts, loads.at_peaks(parts).tolist(), strict=True) if load > 0}
+
+
+def put_loads_beside(loads: LoadMap, bench: Bench) -> None:
+    """Put the load of other kinds on the partitions that rows of both have."""
+    for parts in loads.templates():
+        kinds = {o.kind: o for o in bench.other_kinds if o.key is not None and o.key.partition == parts}
+        if not kinds or list_part(parts) is not None:
+            continue
+        texts = texts_of_groups(parts, bench.population)
+        beside = np.sum([kind.load_at(texts) for kind in kinds.values()], axis=0)
+        if beside.any():
+            loads.beside(parts, beside)
+
+
+@remembered("texts of groups")
+def texts_of_groups(parts: tuple[Part, ...], population: Population) -> pl.Series:
+    """The PartitionKey of each group of a template, as ``Population.groups`` numbers them."""
+    ids, size = population.groups(atoms_of(parts))
+    first = np.zeros(size, dtype=np.int64)
+    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
+    return key_texts(parts, population=population, rows=population.frame[first]).to_series()

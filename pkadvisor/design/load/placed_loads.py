@@ -62,6 +62,13 @@ class PlacedLoads:
         self._column = self._schedule.columns[name]
         return self
 
+    def beside(self, parts: tuple[Part, ...], load: Floats) -> None:
+        """Load of other kinds on the groups of a template; it is taken to come when that of its busiest class does."""
+        loads = self._loads[parts]
+        self._column = max(loads, key=lambda kind: (float(loads[kind].sum()), kind))[0]
+        total = self._vector(loads, len(load), False)
+        total += load
+
     def put_down(self) -> PutDown:
         """All that was put down, without the population, so that it can be kept beside it."""
         return PutDown(

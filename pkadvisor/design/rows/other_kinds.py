@@ -6,10 +6,11 @@ Their keys are those in use: what is proposed for another kind is not known whil
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 
 from pkadvisor.design.keys.scheme import Key, key_expression
 from pkadvisor.design.keys.transforms import Part
-from pkadvisor.lazy import Floats, pl
+from pkadvisor.lazy import Floats, np, pl
 from pkadvisor.table.edm import EdmType
 
 
@@ -33,6 +34,18 @@ class RowsOfKind:
         self.kind, self.key, self.hashed = kind, key, hashed
         self._frame, self._types, self._entities_each = frame, dict(types), entities_each
         self._counts: dict[tuple[Part, ...], pl.DataFrame] = {}
+        self._loads: Mapping[str, float] = {}
+
+    def with_loads(self, loads: Mapping[tuple[object, ...], Mapping[str, float]]) -> RowsOfKind:
+        """The same rows with the load of their kind, in entities a second at the peak, by template and PartitionKey."""
+        loaded = copy(self)
+        loaded._loads = loads.get(self.key.partition, {}) if self.key is not None else {}
+        return loaded
+
+    def load_at(self, partitions: pl.Series) -> Floats:
+        """Entities a second at the peak that the requests for rows of this kind read in some partitions; of two rows of
+        one kind in a partition those of both."""
+        return np.array([self._loads.get(text, 0.0) for text in partitions.to_list()])
 
     @property
     def total(self) -> float:

@@ -58,12 +58,16 @@ def judge_tables(
     ``named`` are the candidates of each section; ``finished`` completes each answer before the kinds are arranged, and
     ``checked`` may raise where nothing can be weighed. ``detailed`` as ``judge`` has it.
     """
-    judged_tables = []
+    judged_tables = list[Judged]()
     for (section, dataset), schemes in zip(sections, named, strict=True):
         progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
-        judged_tables.append(
-            finished(judge(section, limits, dataset, named=tuple(schemes), budgets=budgets, detailed=detailed))
-        )
+        settled = {
+            j.section.kind or "": j.advice.recommended.scheme
+            for j in judged_tables
+            if j.section.table == section.table and j.advice is not None and not j.advice.keep
+        }
+        one = judge(section, limits, dataset, named=tuple(schemes), budgets=budgets, detailed=detailed, settled=settled)
+        judged_tables.append(finished(one))
     checked(judged_tables)
     arranged_judged, arranged = judge_kinds(judged_tables, limits, [dataset for _, dataset in sections])
     account, in_use = _accounts(arranged_judged, limits)
@@ -196,12 +200,41 @@ def judge_kinds(
         arranged_kinds = _arranged(table, [judged[i] for i in places], limits, sources) if len(places) > 1 else None
         chosen = [judged[i] if arranged_kinds is None else _in_place(judged[i], arranged_kinds) for i in places]
         if len(places) > 1:
-            chosen = told_apart(chosen)
+            chosen = _beside_one_another(told_apart(chosen), limits)
         for i, each in zip(places, chosen, strict=True):
             out[i] = each
         if arranged_kinds is not None:
             arranged.append(arranged_as(arranged_kinds, chosen))
     return out, tuple(arranged)
+
+
+def _without_loads_beside(bench: Bench) -> Bench:
+    """The bench without the loads of other kinds: an arrangement adds them up itself."""
+    return replace(bench, other_kinds=tuple(rows.with_loads({}) for rows in bench.other_kinds))
+
+
+def _beside_one_another(judged: Sequence[Judged], limits: Limits) -> list[Judged]:
+    """The kinds of a table with the figures that their advised keys have beside those of the others, where these lie in
+    the same partitions."""
+    from pkadvisor.design.choice.beside_kinds import with_loads_of_other_kinds
+    from pkadvisor.design.cost.cost import estimate
+
+    schemes = {j.section.kind or "": j.advice.recommended.scheme for j in judged if j.advice is not None}
+    templates = {kind: {key.partition for key, _ in scheme.each_key()} for kind, scheme in schemes.items()}
+    out = []
+    for each in judged:
+        kind = each.section.kind or ""
+        others = {name: scheme for name, scheme in schemes.items() if name != kind}
+        shared = any(templates.get(kind, set()) & templates[name] for name in others)
+        if each.advice is None or each.bench is None or not shared:
+            out.append(each)
+            continue
+        before = each.advice.recommended
+        now = estimate(before.scheme, with_loads_of_other_kinds(each.bench, each.section, limits, others))
+        ranking = tuple(now if c is before else c for c in each.advice.ranking)
+        current = now if each.advice.current is before else each.advice.current
+        out.append(replace(each, advice=replace(each.advice, recommended=now, ranking=ranking, current=current)))
+    return out
 
 
 def _arranged(
@@ -212,7 +245,7 @@ def _arranged(
         return None
     by_kind = {j.section.kind or "": j for j in judged}
     properties = {k: j.bench.population.types for k, j in by_kind.items() if j.bench is not None}
-    benches = {kind: j.bench for kind, j in by_kind.items() if j.bench is not None}
+    benches = {kind: _without_loads_beside(j.bench) for kind, j in by_kind.items() if j.bench is not None}
     alike = {
         kind: {d.source: d.target for d in half_rules(b.population) if d.both_ways and b.population.has(d.target)}
         for kind, b in benches.items()

@@ -1,0 +1,57 @@
+"""What the other kinds of a table bring to partitions that a kind shares with them.
+
+A partition is one PartitionKey value, whatever kinds of rows it holds: its target is for the load of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pkadvisor.design.choice.asked_texts import weighable
+from pkadvisor.design.choice.bench_of_section import bench_for, of_known_properties, rows_of_other_kinds
+from pkadvisor.design.choice.sections import Section, keys_in_use, observed
+from pkadvisor.design.cost.cost import put_down
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.heat import loads_by_text
+from pkadvisor.errors import UsageError
+from pkadvisor.limits import Limits
+
+
+def with_loads_of_other_kinds(
+    bench: Bench, section: Section, limits: Limits, settled: Mapping[str, KeyScheme]
+) -> Bench:
+    """The bench with the loads of the other kinds under their current keys, or those ``settled`` for them, by the
+    PartitionKeys that rows of both may have."""
+    loads = {}
+    for other in section.siblings:
+        scheme = settled.get(other.kind or "") or keys_in_use(other)
+        if scheme is not None and _may_share(bench, scheme):
+            loads[other.kind or ""] = _loads_of(other, scheme, limits)
+    rows = rows_of_other_kinds(section, settled) if settled else bench.other_kinds
+    return replace(bench, other_kinds=tuple(each.with_loads(loads.get(each.kind, {})) for each in rows))
+
+
+def _may_share(bench: Bench, scheme: KeyScheme) -> bool:
+    """Whether some PartitionKey of another kind is made of properties that this kind has too."""
+    templates = [{name for part in key.partition for name in part.properties} for key, _ in scheme.each_key()]
+    return any(names <= bench.population.types.keys() for names in templates)
+
+
+def _loads_of(section: Section, scheme: KeyScheme, limits: Limits) -> dict[tuple[object, ...], dict[str, float]]:
+    """Entities a second at the peak for each PartitionKey of a kind, by template and text; none where its workload
+    cannot be priced."""
+    if section.data is None or section.data.hashed:
+        return {}
+    workload, _, _ = observed(section)
+    workload, _, _ = weighable(workload, scheme, values=False)
+    workload, _ = of_known_properties(workload, section)
+    if not any(c.rate.mean_per_s > 0 for c in workload.classes):
+        return {}
+    try:
+        bench, _ = bench_for(replace(section, siblings=()), workload, limits)
+    except UsageError:  # told where that kind is judged
+        return {}
+    loads, _, _ = put_down(scheme, bench)
+    return {parts: loads_by_text(loads, parts, bench.population) for parts in loads.templates()}
