@@ -236,6 +236,7 @@ def rows_of_other_kinds(
             continue
         hashed = bool(data.hashed or (section.data is not None and section.data.hashed))
         frame = _frame(data)
+        advised = (other.kind or "") in settled
         scheme = settled.get(other.kind or "") or declared_keys(
             other.declared, data.types, other.design_path, kind=other.kind
         )
@@ -244,7 +245,17 @@ def rows_of_other_kinds(
             parts = (*key.partition, *key.row) if key is not None else ()
             if not any(part.several for part in parts):
                 needed = [name for part in key.partition for name in part.properties] if key and index_row else []
-                out.append(RowsOfKind(other.kind or "", key, frame.drop_nulls(needed), data.types, each, hashed=hashed))
+                out.append(
+                    RowsOfKind(
+                        other.kind or "",
+                        key,
+                        frame.drop_nulls(needed),
+                        data.types,
+                        each,
+                        hashed=hashed,
+                        advised=advised,
+                    )
+                )
     return tuple(out)
 
 

@@ -44,12 +44,10 @@ def _loads_of(section: Section, scheme: KeyScheme, limits: Limits) -> dict[tuple
     cannot be priced."""
     if section.data is None or section.data.hashed:
         return {}
-    workload, _, _ = observed(section)
-    workload, _, _ = weighable(workload, scheme, values=False)
-    workload, _ = of_known_properties(workload, section)
-    if not any(c.rate.mean_per_s > 0 for c in workload.classes):
-        return {}
     try:
+        workload, _, _ = observed(section)
+        workload, _, _ = weighable(workload, scheme, values=False)
+        workload, _ = of_known_properties(workload, section)
         bench, _ = bench_for(replace(section, siblings=()), workload, limits)
     except UsageError:  # told where that kind is judged
         return {}

@@ -63,7 +63,7 @@ class KeyGround:
     def told_apart(self, key: Key) -> Key:
         """A key with the label of its kind before RowKeys that lie in the partitions of another kind, whose keys in use
         do not begin with labels of their own: reads of a partition else read the rows of both."""
-        others = self.bench.other_kinds
+        others = [rows for rows in self.bench.other_kinds if not rows.advised]
         own = next((c.kind for c in self.bench.workload.classes if c.kind), "")
         label = kind_labels([*dict.fromkeys([own, *(other.kind for other in others)])])[own]
         meets = any(o.key is not None and _in_one_partition(key, o.key, label) for o in others)

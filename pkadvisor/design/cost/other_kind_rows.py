@@ -27,6 +27,7 @@ def kinds_read(plan: AccessPlan, key: Key, other_kinds: Iterable[RowsOfKind]) ->
         o
         for o in other_kinds
         if o.key is not None
+        and not o.advised
         and o.key.partition == key.partition
         and leading_text(o.key.row).startswith(label)
         and not leaves_out(plan.access, plan.left_out, key, o.key)

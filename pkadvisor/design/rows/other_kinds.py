@@ -19,6 +19,8 @@ class RowsOfKind:
 
     ``frame`` holds the entities at hand that have such a row, each of which stands for ``entities_each``. ``key`` is
     None where no keys are in use: the rows then lie somewhere in the table. ``hashed``: some values are tokens.
+    ``advised``: the key is advised for them and gets a label where it needs one, so that no request for rows of another
+    kind in its partitions reads them.
     """
 
     def __init__(
@@ -30,8 +32,9 @@ class RowsOfKind:
         entities_each: float,
         *,
         hashed: bool = False,
+        advised: bool = False,
     ) -> None:
-        self.kind, self.key, self.hashed = kind, key, hashed
+        self.kind, self.key, self.hashed, self.advised = kind, key, hashed, advised
         self._frame, self._types, self._entities_each = frame, dict(types), entities_each
         self._counts: dict[tuple[Part, ...], pl.DataFrame] = {}
         self._loads: Mapping[str, float] = {}

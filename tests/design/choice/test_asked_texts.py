@@ -114,7 +114,10 @@ def test_spellings_that_differ_in_case_are_found() -> None:
     found = bench(query("by-name", "name eq '{name}'"), query("loud", "name eq 'BOB3'"), query("by", "sku eq '{sku}'"))
     told = [spellings(d, n, found.population) for d, n in zip(found.demands, ("name", "name", "sku"), strict=True)]
     assert [(s.variants, s.missed) if s else None for s in told] == [(60, 0.0), (60, 1.0), None]
-    assert any("100 % of what 'loud' asks of name is in the data in another case only" in note for note in notes(found))
+    assert any(
+        "100 % of what 'loud' asks of name ('BOB3' for 'Bob3') is in the data in another case only" in note
+        for note in notes(found)
+    )
     assert any("60 values of name, which by-name asks for, differ" in note for note in notes(found))
 
 
