@@ -263,3 +263,34 @@ def test_a_read_of_a_partition_for_one_kind_says_that_it_reads_the_rows_of_the_o
     assert note.startswith("'depots' reads whole partitions, and so the rows of Parcels that lie in them: they are cou")
     assert notes("D:{depot}") == []
     assert keys == ["DEPOTS:{depot}", "D:{depot}"], "a label of its own, and no other one where there is one"
+
+
+def test_loads_of_two_kinds_on_one_partition_add_up_in_every_command(tmp_path: Path, ask: Ask) -> None:
+    """30 breweries with 50 batches and 400 kegs each: 1,400 entities/s of each kind are 2,800 on every partition. One
+    kind has to move, and the other one stays."""
+    batches, kegs, design = (tmp_path / name for name in ("Batch.csv", "Keg.csv", "design.yaml"))
+    batches.write_text("brewery,batch\n" + "".join(f"b{i % 30:02},B{i:05}\n" for i in range(1_500)))
+    kegs.write_text("brewery,keg\n" + "".join(f"b{i % 30:02},K{i:05}\n" for i in range(12_000)))
+    draw = "draw: {by: distinct, of: [brewery]}"
+    design.write_text(
+        "schema: 1\ntables:\n  Brewery:\n    partition_key: '{brewery}'\n    kinds:\n"
+        "      Batch: {row_key: 'BATCH:{batch}', properties: {brewery: string, batch: string}}\n"
+        "      Keg: {row_key: 'KEG:{keg}', properties: {brewery: string, keg: string}}\n"
+        "    growth: {rate: 1 %/year, of: rate, horizon: 12 months}\n    queries:\n"
+        f"      - {{name: batches, kind: Batch, filter: \"brewery eq '{{brewery}}'\", rate: 840/s, {draw}}}\n"
+        f"      - {{name: kegs, kind: Keg, filter: \"brewery eq '{{brewery}}'\", rate: 105/s, {draw}}}\n"
+    )
+    words = (f"Batch={batches}", f"Keg={kegs}", "--design", str(design), "--format", "json")
+    _, out, _ = ask("analyze", *words)
+    tables = {t["kind"]: t for t in json.loads(out)["tables"]}
+    assert (tables["Batch"]["verdict"], tables["Keg"]["verdict"]) == ("change", "keep")
+    loads = [tables["Batch"][which]["hot_partition"]["entities_per_s_peak"] for which in ("current", "recommended")]
+    assert loads == [pytest.approx(2_800, rel=1e-3), pytest.approx(1_400, rel=1e-3)]
+    assert tables["Keg"]["current"]["hot_partition"]["entities_per_s_peak"] == pytest.approx(1_400, rel=1e-3)
+    _, out, _ = ask("score", *words)
+    scored = [
+        s["scheme"]["hot_partition"]["entities_per_s_peak"] for t in json.loads(out)["tables"] for s in t["schemes"]
+    ]
+    assert scored == [pytest.approx(2_800, rel=1e-3)] * 2
+    code, out, _ = ask("review", str(design), "--data", str(batches), "--data", str(kegs))
+    assert code == 1 and "takes 2,800 entities/s at the peak" in " ".join(out.split())

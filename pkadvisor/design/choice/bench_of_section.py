@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from pkadvisor.design.choice.candidates import with_rules_of_table
 from pkadvisor.design.choice.sections import Section, declared_keys, declared_values, for_kind, sensitivity_of, types_of
@@ -224,38 +223,26 @@ def names_of_others(section: Section) -> list[str] | None:
     return [name for each in types for name in each] if all(types) else None
 
 
-def rows_of_other_kinds(
-    section: Section, settled: Mapping[str, KeyScheme] = MappingProxyType({})
-) -> tuple[RowsOfKind, ...]:
-    """The rows of the other kinds of a table under each of their keys, those ``settled`` for them or those in use, as
-    far as they can be counted."""
+def rows_of_other_kinds(section: Section, settled: Mapping[str, KeyScheme] | None = None) -> tuple[RowsOfKind, ...]:
+    """The rows of the other kinds of a table under each of their keys in use, as far as they can be counted; with
+    ``settled`` those of the kinds in it under the keys that are advised for them."""
     out = list[RowsOfKind]()
     for other in section.siblings:
-        data = other.data
-        if data is None:
+        data, kind = other.data, other.kind or ""
+        if data is None or (settled is not None and kind not in settled):
             continue
         hashed = bool(data.hashed or (section.data is not None and section.data.hashed))
-        frame = _frame(data)
-        advised = (other.kind or "") in settled
-        scheme = settled.get(other.kind or "") or declared_keys(
-            other.declared, data.types, other.design_path, kind=other.kind
-        )
+        frame, scheme = _frame(data), settled[kind] if settled is not None else None
+        if settled is None:
+            scheme = declared_keys(other.declared, data.types, other.design_path, kind=other.kind)
         each = other.entities / max(1, frame.height)
         for key, index_row in scheme.each_key() if scheme is not None else [(None, None)]:
             parts = (*key.partition, *key.row) if key is not None else ()
             if not any(part.several for part in parts):
                 needed = [name for part in key.partition for name in part.properties] if key and index_row else []
-                out.append(
-                    RowsOfKind(
-                        other.kind or "",
-                        key,
-                        frame.drop_nulls(needed),
-                        data.types,
-                        each,
-                        hashed=hashed,
-                        advised=advised,
-                    )
-                )
+                rows = frame.drop_nulls(needed)
+                advised = settled is not None
+                out.append(RowsOfKind(kind, key, rows, data.types, each, hashed=hashed, advised=advised))
     return tuple(out)
 
 

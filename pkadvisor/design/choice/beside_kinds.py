@@ -29,8 +29,9 @@ def with_loads_of_other_kinds(
         scheme = settled.get(other.kind or "") or keys_in_use(other)
         if scheme is not None and _may_share(bench, scheme):
             loads[other.kind or ""] = _loads_of(other, scheme, limits)
-    rows = rows_of_other_kinds(section, settled) if settled else bench.other_kinds
-    return replace(bench, other_kinds=tuple(each.with_loads(loads.get(each.kind, {})) for each in rows))
+    in_use = [rows.with_loads({} if rows.kind in settled else loads.get(rows.kind, {})) for rows in bench.other_kinds]
+    advised = [rows.with_loads(loads.get(rows.kind, {})) for rows in rows_of_other_kinds(section, settled)]
+    return replace(bench, other_kinds=(*in_use, *advised))
 
 
 def _may_share(bench: Bench, scheme: KeyScheme) -> bool:

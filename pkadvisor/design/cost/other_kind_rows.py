@@ -18,6 +18,7 @@ from pkadvisor.lazy import Floats, np, pl
 def kinds_read(plan: AccessPlan, key: Key, other_kinds: Iterable[RowsOfKind]) -> tuple[RowsOfKind, ...]:
     """The rows of other kinds that a scan of the table, or of whole partitions, reads: under keys that its bounds do
     not leave out, and that lie in the same partitions."""
+    other_kinds = [rows for rows in other_kinds if not rows.advised]
     if plan.access is Access.TABLE_SCAN:
         return tuple(o for o in other_kinds if o.between(*_bounds(plan)))
     if plan.access not in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN):
@@ -27,7 +28,6 @@ def kinds_read(plan: AccessPlan, key: Key, other_kinds: Iterable[RowsOfKind]) ->
         o
         for o in other_kinds
         if o.key is not None
-        and not o.advised
         and o.key.partition == key.partition
         and leading_text(o.key.row).startswith(label)
         and not leaves_out(plan.access, plan.left_out, key, o.key)

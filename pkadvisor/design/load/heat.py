@@ -419,7 +419,8 @@ def loads_by_text(loads: LoadMap, parts: tuple[Part, ...], population: Populatio
 def put_loads_beside(loads: LoadMap, bench: Bench) -> None:
     """Put the load of other kinds on the partitions that rows of both have."""
     for parts in loads.templates():
-        kinds = {o.kind: o for o in bench.other_kinds if o.key is not None and o.key.partition == parts}
+        there = [o for o in bench.other_kinds if o.key is not None and o.key.partition == parts]
+        kinds = {(o.kind, o.advised): o for o in there}  # the load of a template is that of all its rows of a kind
         if not kinds or list_part(parts) is not None:
             continue
         texts = texts_of_groups(parts, bench.population)

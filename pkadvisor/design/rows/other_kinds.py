@@ -19,8 +19,7 @@ class RowsOfKind:
 
     ``frame`` holds the entities at hand that have such a row, each of which stands for ``entities_each``. ``key`` is
     None where no keys are in use: the rows then lie somewhere in the table. ``hashed``: some values are tokens.
-    ``advised``: the key is advised for them and gets a label where it needs one, so that no request for rows of another
-    kind in its partitions reads them.
+    ``advised``: the key is advised for them; only its loads count, the rows are those under the keys in use.
     """
 
     def __init__(

@@ -13,7 +13,8 @@ whose rows the key does not select alone the document says *estimated* (see ``st
 follow from assumed latencies and widen the figures by their share; ties under Zipf's law leave open which group is
 asked for more. The account serves all kinds, the others at their recommended keys, and at those in use beside keys in
 use: where the requests of one of them cannot be counted, the account's load is not held; what transactions over several
-kinds save enters it as printed, and beside keys in use nothing is held where there are such.
+kinds save enters it as printed, and beside keys in use nothing is held where there are such. Loads of several kinds on
+one partition are held by cases (``tests/cli/test_kind_keys.py``).
 """
 
 from __future__ import annotations
@@ -135,6 +136,17 @@ class Others:
                     return None
                 out += found
         return out
+
+    def shares(self, kind: Kind, scheme: Scheme) -> bool:
+        """Whether rows of another kind lie under a PartitionKey of a scheme, at keys in use or recommended ones."""
+        theirs = {
+            key[0]
+            for other in self._world.kinds
+            if other.name != kind.name
+            for keys in (other.current, scheme_of(self._keys[other.name]) if self._keys.get(other.name) else None)
+            for key in (keys.each_key() if keys is not None else ())
+        }
+        return bool(theirs & {key[0] for key in scheme.each_key()})
 
     def _of(self, kind: Kind) -> list[Figures] | None:
         printed = self._keys.get(kind.name)
@@ -323,7 +335,7 @@ def _table(
         if not close(shown, true):
             yield wrong(name, shown, float(f"{true:.6g}"))
     hot = printed["hot_partition"]
-    if hot is None or any(skipped(t) for t in truths.values()):
+    if hot is None or any(skipped(t) for t in truths.values()) or others.shares(kind, scheme):
         return
     best, at = worst(figures, world, lambda still, grown: still + grown)
     if not close(hot["entities_per_s_peak"], best, wider):
