@@ -73,6 +73,8 @@ OTHER_ESCAPES = " finds nothing: the letters of %-escapes are in another case"
 """Behind what a query asks of a property, where one client writes ``%2f`` for ``%2F``."""
 OTHER_CASE = " is in the data in another case only: if they mean the same, a key over "
 """Behind what a query asks of a property; before the part of key that finds every spelling."""
+NAMES_NO_ROW_KEY = "' names no RowKey in "
+"""What stands behind the name of a query in the warning that its logged requests read whole partitions."""
 TOO_MANY = "' holds at most "
 """What stands between the name of a transaction and the number of entities that it may write."""
 RATES_APART = 10.0

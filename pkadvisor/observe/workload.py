@@ -302,8 +302,9 @@ class Workload:
     """When the instances of a class came, in µs since 1970, where the log tells."""
     absent: dict[str, float] = field(default_factory=dict, compare=False)
     """The share of a class's logged requests that were answered by 404: what these name need not be in the data."""
-    without_row_key: dict[str, float] = field(default_factory=dict, compare=False)
-    """The share of a class's logged requests that name the PartitionKey and no RowKey."""
+    read_whole: dict[str, dict[str, float]] = field(default_factory=dict, compare=False)
+    """The shares of a class's logged requests that read a whole ``partition``, as they name no RowKey, and the whole
+    ``table``, as they name no key."""
     hidden: bool = False
     """Whether the instances come from a profile and hold tokens already."""
     minutes: dict[str, MinuteSeries] = field(default_factory=dict, compare=False)

@@ -38,6 +38,39 @@ def test_a_query_by_a_property_that_the_row_key_holds_reads_the_partition(
     assert table["verdict"] == "keep"
     said = [w for w in table["warnings"] if "names no RowKey in 90 % of its logged requests" in w]
     assert len(said) == told == any("reads 1;" in w and "read the 500 rows of a partition" in w for w in said)
+    screen = run(*words).stdout.decode()
+    assert screen.startswith("KEEP THE KEY, CHANGE A QUERY " if told else "KEEP THE KEY  ")
+    assert ("next: advisor explain 'query:" in screen) is told
     if told:  # 2.25 requests a second for each partition
         share = float(said[0].split("partition, ")[1].split("x")[0])
         assert share == pytest.approx(2.25 * 500 / 2_000, rel=0.2)
+
+
+def test_a_query_by_the_property_that_is_the_whole_key_reads_the_table(run: Run, tmp_path: Path) -> None:
+    ids = [f"ORD-{n:05}" for n in range(2_000)]
+    (tmp_path / "orders.csv").write_text("PartitionKey,RowKey,OrderId\n" + "".join(f"{i},,{i}\n" for i in ids))
+    sent = [{"filter": f"OrderId eq '{i}'"} if n % 4 else {"pk": i, "rk": ""} for n, i in enumerate(ids)]
+    lines = [{"table": "Orders", "at": 1_790_000_000 + n / 10, "op": "query"} | one for n, one in enumerate(sent)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (table,) = json.loads(run("analyze", "orders.csv", "--log", "log.jsonl", "--format", "json").stdout)["tables"]
+    (warning,) = table["warnings"]
+    assert "names no RowKey in 75 % of its logged requests, and these read all 2,000 rows of the table" in warning
+
+
+def test_requests_for_an_index_row_by_its_partition_read_what_they_need(run: Run, tmp_path: Path) -> None:
+    """The PartitionKey of the index row is all that names it: no RowKey is missed."""
+    rows = [f"t{n % 4},{n:05},u{n % 500}" for n in range(2_000)]
+    (tmp_path / "orders.csv").write_text("tenant,id,user\n" + "\n".join(rows) + "\n")
+    (tmp_path / "design.yaml").write_text(
+        "schema: 1\ntables:\n  Orders:\n    partition_key: '{tenant}'\n    row_key: '{id}'\n"
+        "    properties: {tenant: string, id: string, user: string}\n"
+        "    index_rows: [{partition_key: 'USER:{user}', row_key: '{id}'}]\n"
+    )
+    lines = [
+        {"table": "Orders", "at": 1_790_000_000 + n / 10, "op": "query", "filter": f"PartitionKey eq 'USER:u{n % 500}'"}
+        for n in range(2_000)
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    words = ("analyze", "orders.csv", "--log", "log.jsonl", "--design", "design.yaml", "--format", "json")
+    (table,) = json.loads(run(*words).stdout)["tables"]
+    assert not any("names no RowKey" in warning for warning in table["warnings"])

@@ -14,7 +14,7 @@ from pkadvisor.design.load.counting import property_bytes
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.widths import widths_needed
 from pkadvisor.design.load.windows import by_rate
-from pkadvisor.design.rows.arrivals import arrival_notes
+from pkadvisor.design.rows.arrivals import arrival_notes, differ
 from pkadvisor.design.rows.coded_rows import Sizes
 from pkadvisor.design.rows.counters import counter_rises, named_together
 from pkadvisor.design.rows.demand import Demand
@@ -282,11 +282,13 @@ def _sizes(data: DataProfile) -> dict[str, Sizes]:
 
 
 def _arrival(section: Section) -> str | None:
-    """The property that tells the order in which entities come, or ``file_order``; None where nobody says."""
+    """The property that tells the order in which entities come, or ``file_order``; None where nobody says, and where
+    most entities have one time of the service: they were restored or copied at once."""
     data, table, kind = section.data, section.declared, section.declared_kind
     arrival = (kind.arrival if kind and kind.arrival else None) or (table.arrival if table else None)
     if arrival == "timestamp" and data is not None:
-        return next((n for n in data.types if n.lower() == "timestamp"), None)
+        name = next((n for n in data.types if n.lower() == "timestamp"), None)
+        return name if name is not None and differ(data.sample.get_column(name)) else None
     return arrival
 
 

@@ -6,10 +6,12 @@ property in place of the RowKey reads the whole partition, whatever the keys are
 
 from __future__ import annotations
 
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.documents.part import NAMES_NO_ROW_KEY
 from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.values import dataclass
@@ -24,11 +26,12 @@ SHARE_LEAST = 0.05
 
 @dataclass(frozen=True, slots=True)
 class SentWithoutKeys:
-    """A class whose logged requests name too little of the keys: which ``share`` of them, the mean rows that these read
-    and that the filter for the current keys reads, and the load of the hottest partition by these alone, in entities a
-    second at the peak."""
+    """A class whose logged requests name too little of the keys: which ``share`` of them, so that they read a whole
+    ``partition`` or ``table``, the mean rows that these read and that the filter for the current keys reads, and the
+    load of the hottest partition by these alone, in entities a second at the peak."""
 
     name: str
+    whole: str
     share: float
     rows: float
     rows_needed: float
@@ -37,48 +40,58 @@ class SentWithoutKeys:
 
     def sentence(self, bench: Bench) -> str:
         """What is wrong, what it costs, and what to send."""
-        target = bench.limits.partition_entities_per_s
+        times = f"{ratio(self.hottest_per_s / bench.limits.partition_entities_per_s)} the target of the hottest"
+        what = {
+            "partition": f"the {amount(self.rows)} rows of a partition, {times} one",
+            "table": f"all {amount(self.rows)} rows of the table, {times} partition",
+        }[self.whole]
         return (
-            f"'{self.name}' names no RowKey in {percent(self.share)} of its logged requests, and these read the "
-            f"{amount(self.rows)} rows of a partition, {ratio(self.hottest_per_s / target)} the target of the hottest "
-            f"one: send the filter that 'advisor explain' prints, which reads {amount(self.rows_needed)}; the figures "
-            "are those of this filter"
+            f"'{self.name}{NAMES_NO_ROW_KEY}{percent(self.share)} of its logged requests, and these read {what}: send "
+            f"the filter that 'advisor explain' prints, which reads {amount(self.rows_needed)}; the figures are those "
+            "of this filter"
         )
 
 
 def sent_without_keys(current: CostEstimate, bench: Bench) -> SentWithoutKeys | None:
     """The class that reads most rows in vain because its logged requests name no RowKey; None where none does."""
-    shares = bench.workload.without_row_key
     demands = {demand.query.name: demand for demand in bench.demands}
-    costs = [c for c in current.classes if shares.get(c.name, 0.0) >= SHARE_LEAST and c.plan is not None]
     all_sent = []
-    for cost in costs:
-        demand = demands[cost.name]
-        rows = _rows_in_partition(demand, current, bench)
-        mean = float((rows * demand.weights).sum())
-        if mean < max(ROWS_LEAST, TIMES_MORE * cost.entities_read):
-            continue
-        per_s = cost.peak_per_s * shares[cost.name]
-        hottest = _hottest(demand, current, bench, rows * demand.weights * per_s)
-        all_sent.append(SentWithoutKeys(cost.name, shares[cost.name], mean, cost.entities_read, hottest, per_s))
+    for cost in current.classes:
+        for whole, share in bench.workload.read_whole.get(cost.name, {}).items():
+            if share < SHARE_LEAST or cost.plan is None or not whole:
+                continue
+            demand, per_s = demands[cost.name], cost.peak_per_s * share
+            partition = [*current.scheme.each_key()][cost.plan.via][0].partition
+            rows = _rows_in_partition(demand, partition, current, bench)
+            hottest = _hottest(demand, partition, bench, rows * demand.weights * per_s)
+            if whole == "table":
+                hottest = per_s * float(rows.max(initial=0.0))
+                rows = np.full(len(rows), _rows_of_table(current, bench))
+            mean = float((rows * demand.weights).sum())
+            if mean >= max(ROWS_LEAST, TIMES_MORE * cost.entities_read):
+                all_sent.append(SentWithoutKeys(cost.name, whole, share, mean, cost.entities_read, hottest, per_s))
     return max(all_sent, key=lambda one: (one.per_s * one.rows, one.name), default=None)
 
 
-def _rows_in_partition(demand: Demand, current: CostEstimate, bench: Bench) -> Floats:
-    """The rows of all kinds, index rows among them, in the partition of each instance."""
-    main, population = current.scheme.main, bench.population
-    atoms = atoms_of(main.partition)
+def _rows_of_table(current: CostEstimate, bench: Bench) -> float:
+    """The rows of all kinds, with their index rows."""
+    return bench.population.total * len([*current.scheme.each_key()]) + sum(kind.total for kind in bench.other_kinds)
+
+
+def _rows_in_partition(demand: Demand, partition: tuple[Part, ...], current: CostEstimate, bench: Bench) -> Floats:
+    """The rows of all kinds, index rows among them, in the partition of each instance under a PartitionKey."""
+    population, atoms = bench.population, atoms_of(partition)
     ids, _ = population.groups(atoms)
-    inside = sum(1 for key, _ in current.scheme.each_key() if key.partition == main.partition)
+    inside = sum(1 for key, _ in current.scheme.each_key() if key.partition == partition)
     own = population.counts(atoms)[ids[demand.instances]] * (inside * population.total / max(1, population.rows))
-    others = [kind for kind in bench.other_kinds if kind.key is not None and kind.key.partition == main.partition]
+    others = [kind for kind in bench.other_kinds if kind.key is not None and kind.key.partition == partition]
     if not others:
         return np.asarray(own, dtype=np.float64)
-    texts = key_texts(main.partition, population=population, rows=population.frame[demand.instances]).to_series()
-    return np.asarray(own + sum(kind.in_partitions(main.partition, texts) for kind in others))
+    texts = key_texts(partition, population=population, rows=population.frame[demand.instances]).to_series()
+    return np.asarray(own + sum(kind.in_partitions(partition, texts) for kind in others))
 
 
-def _hottest(demand: Demand, current: CostEstimate, bench: Bench, load: Floats) -> float:
+def _hottest(demand: Demand, partition: tuple[Part, ...], bench: Bench, load: Floats) -> float:
     """The most of a load of each instance that falls on one partition."""
-    ids, count = bench.population.groups(atoms_of(current.scheme.main.partition))
+    ids, count = bench.population.groups(atoms_of(partition))
     return float(np.bincount(ids[demand.instances], weights=load, minlength=count).max(initial=0.0))

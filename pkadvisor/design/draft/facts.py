@@ -10,6 +10,7 @@ from typing import Final
 from pkadvisor.design.draft.tables import DraftKind, DraftTable, check_log, draft_table, logged_keys, strangers
 from pkadvisor.design.keys.keyreader import fits, tellers, with_key_parts
 from pkadvisor.design.keys.transforms import Part, part_properties
+from pkadvisor.design.rows.arrivals import differ
 from pkadvisor.design.rows.decode import NOT_FOUND
 from pkadvisor.design.rows.logged.requests import LoggedRequest, reader_of
 from pkadvisor.errors import UsageError
@@ -192,6 +193,7 @@ def arrival(table: DraftTable, kind: DraftKind | None) -> Arrival | None:
         if part is not None and _at_inserts(table, kind, part):
             return Arrival(part, "assumed: the time in the key")
     stamp = next((n for n in types if n.lower() == "timestamp" and types[n] is EdmType.DATETIME), None)
+    stamp = stamp if stamp and table.data is not None and differ(table.data.sample.get_column(stamp)) else None
     if stamp is not None:
         return Arrival("timestamp", "the service's own time of the last change")
     only = times[0] if len(times) == 1 and not any(word in times[0].lower() for word in _OTHER_TIMES) else None

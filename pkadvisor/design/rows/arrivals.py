@@ -13,7 +13,7 @@ from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.keys.transforms.periods import PERIOD_S
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.population import Population
-from pkadvisor.lazy import Ints, np
+from pkadvisor.lazy import Ints, np, pl
 from pkadvisor.numbers import amount
 from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.remembered import remembered
@@ -29,6 +29,13 @@ FEW_LEAST = 3
 """Rows at an end that may be wrong: so many, or this share of all."""
 GAP_TIMES = 5.0
 """A gap before the last rows is of wrong times from so many times the largest gap among all others."""
+
+
+def differ(times: pl.Series) -> bool:
+    """Whether times tell an order: no single one is that of most entities, as after a restore."""
+    present = times.drop_nulls()
+    most = np.max(present.unique_counts().to_numpy(), initial=0)
+    return bool(present.len() < 2 or 2 * most <= present.len())
 
 
 def inserted_in_order(population: Population) -> Ints | None:

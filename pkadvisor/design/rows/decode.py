@@ -115,7 +115,7 @@ def observe(
         instances=log.instances,
         came=log.came,
         absent=log.absent,
-        without_row_key=log.without_row_key,
+        read_whole=log.read_whole if any(c.address or c.pk_equal for c in traffic.classes) else {},
         minutes=log.minutes,
         logged=rates,
         busy=log.busy,
@@ -179,7 +179,7 @@ class _LoggedClasses:
     busy: dict[str, BusyRequests] = field(default_factory=dict)
     came: dict[str, Sequence[int]] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)
-    without_row_key: dict[str, float] = field(default_factory=dict)
+    read_whole: dict[str, dict[str, float]] = field(default_factory=dict)
     logged: dict[str, QueryClass] = field(default_factory=dict)
     lent: set[str] = field(default_factory=set)
     grouped: list[str] = field(default_factory=list)
@@ -196,8 +196,9 @@ class _LoggedClasses:
         name, before = alike.name, self.logged[alike.name]
         share = before.rate.mean_per_s / max(before.rate.mean_per_s + rate.mean_per_s, 1e-300)
         first, second = self.minutes.get(name), class_traffic.minutes
-        lacking = float(class_traffic.names_partition_alone)
-        self.without_row_key[name] = share * self.without_row_key[name] + (1 - share) * lacking
+        whole = {what: share * of for what, of in self.read_whole[name].items()}
+        whole[class_traffic.reads_all_of] = whole.get(class_traffic.reads_all_of, 0.0) + 1 - share
+        self.read_whole[name] = whole
         self.logged[name] = replace(before, rate=twins.rate_of_both(before.rate, rate, first, second))
         if alike.rate is before.rate:
             self.classes[self.classes.index(alike)] = replace(alike, rate=self.logged[name].rate)
@@ -238,7 +239,7 @@ class _LoggedClasses:
             self.instances[name] = read.frame
             if len(read.came) == read.frame.height:
                 self.came[name] = read.came
-        self.without_row_key[name] = float(class_traffic.names_partition_alone)
+        self.read_whole[name] = {class_traffic.reads_all_of: 1.0}
         if missing := int((class_traffic.sample["status"] == NOT_FOUND).sum()):
             self.absent[name] = missing / class_traffic.sample.height
         if read.busy is not None:

@@ -14,6 +14,7 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.frame import Op
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Basis, BusyRequests
+from pkadvisor.table.edm import KEYS
 from pkadvisor.table.filters import Filter, properties
 from pkadvisor.values import dataclass
 
@@ -82,11 +83,13 @@ class ClassTraffic:
     conflicts: float = 0.0
 
     @property
-    def names_partition_alone(self) -> bool:
-        """Whether the requests read a whole partition: they name the PartitionKey and no RowKey."""
-        if self.op != "query" or self.address or not self.pk_equal or self.filter is None:
-            return False
-        return "RowKey" not in properties(self.filter)
+    def reads_all_of(self) -> str:
+        """What the requests of a query read whole: ``partition`` where they name a PartitionKey and no RowKey,
+        ``table`` where they compare properties alone, else nothing."""
+        if self.op != "query" or self.address or self.filter is None:
+            return ""
+        named = {*KEYS} & {*properties(self.filter)}
+        return "table" if not named else "partition" if self.pk_equal and "RowKey" not in named else ""
 
 
 @dataclass(frozen=True, slots=True)

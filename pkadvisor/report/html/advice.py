@@ -21,7 +21,7 @@ from pkadvisor.report.summary.figures import BREAKS, PRICE, ROWS, figures_of, lo
 from pkadvisor.report.summary.scans import SCANS, reads_only_what_it_returns
 from pkadvisor.report.summary.sentences import SHARED, SHARED_KEYS, UNIQUE_IN_SAMPLE
 from pkadvisor.report.summary.summary import TARGET, summarize, summarize_table
-from pkadvisor.report.summary.verdicts import table_title
+from pkadvisor.report.summary.verdicts import CHANGE_QUERY, table_title
 
 PARTS_MOST = 10
 
@@ -246,7 +246,7 @@ def _mood(entry: AnalysisClassCost, access: str, times: float | None) -> str:
 
 SURENESS = {"high": "good", "low": "warn", "unknown": "warn"}
 """How sure a verdict is, and how that is to be taken."""
-KEYS_ARE = {"keep": "Current keys", "unsatisfied": "Best keys found"}
+KEYS_ARE = {"keep": "Current keys", CHANGE_QUERY: "Current keys", "unsatisfied": "Best keys found"}
 """What the keys of a verdict are called where they are not recommended."""
 
 
@@ -269,7 +269,7 @@ def verdict(document: AnalysisDocument, table: AnalysisTable, places: Places) ->
         "grounds": grounds_of(table.grounds),
         "keys": keys_of(best) if best and summary.keys is not None else None,
         "keys_are": KEYS_ARE.get(summary.verdict, "Recommended keys"),
-        "was": keys_of(current) if current and summary.keys is not None and summary.verdict != "keep" else None,
+        "was": keys_of(current) if current and summary.keys is not None and table.verdict != "keep" else None,
         "key_names": next(iter(summary.key_names), ""),
         "hot_keys": [(percent(key.share), key.of, quoted(key.partition_key)) for key in summary.hot_keys],
         "designs": summary.designs,

@@ -19,7 +19,15 @@ from pkadvisor.report.summary.figures import Figures, FirstBreak, brief, figures
 from pkadvisor.report.summary.scans import query_reads
 from pkadvisor.report.summary.sentences import refused_entities, sentence_of, worst_violation
 from pkadvisor.report.summary.throttling import NOBODY, throttled
-from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, HEADLINES, give, table_title, verdict_of
+from pkadvisor.report.summary.verdicts import (
+    ADD_INDEX_ROW,
+    CHANGE_QUERY,
+    HEADLINES,
+    give,
+    query_to_change,
+    table_title,
+    verdict_of,
+)
 from pkadvisor.values import dataclass
 
 # -- What names in templates mean that nobody gave: those of pieces of exported keys.
@@ -69,7 +77,7 @@ def _marked(template: str, key: str, most: int | None) -> str:
 
 TABLES_SHOWN = 3
 """Tables that are shown with keys and figures; the others take one line each."""
-URGENCY = ("unsatisfied", "change", "add_index_row", "not_enough", "choose", "keep", "heat_only")
+URGENCY = ("unsatisfied", "change", "add_index_row", CHANGE_QUERY, "not_enough", "choose", "keep", "heat_only")
 """Verdicts, what must be done first."""
 HOT_KEYS = 3
 VALUES_SHOWN = (40, 12, 6)
@@ -241,7 +249,8 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
     best, current, data = table.recommended, table.current, table.data
     logged, verdict = result.log is not None, verdict_of(table)
     advised = None if verdict == "not_enough" else best  # keys of a guess are not there to be copied
-    before, after = (advised, None) if verdict == "keep" else (current, advised)
+    stays = table.verdict == "keep"
+    before, after = (advised, None) if stays else (current, advised)
     refused = _refused_in_log(result.log)
     only = f" --table {shlex.quote(table.table)}" if several and "--table" not in inputs else ""
     changes = changes_if(table, inputs + only)
@@ -251,7 +260,7 @@ def _table(result: AnalysisDocument, table: AnalysisTable, target: float, inputs
         verdict=verdict,
         read=(data.entities_read, data.entities_total) if data and data.entities_read < data.entities_total else None,
         keys=keys_of(advised) if advised else None,
-        keys_now=keys_of(current) if advised and current and verdict not in ("keep", ADD_INDEX_ROW) else None,
+        keys_now=keys_of(current) if advised and current and not stays and verdict != ADD_INDEX_ROW else None,
         key_names=_key_names(current or best) if advised else (),
         current=figures_of(before, target) if advised and before else None,
         recommended=figures_of(after, target) if after else None,
@@ -291,6 +300,8 @@ def _refusals(log: AnalysisLog | None) -> str:
 
 def _next_command(table: AnalysisTable, verdict: str, inputs: str) -> str:
     """What to run next: the proof of a design under load, or the details of why there is none."""
+    if verdict == CHANGE_QUERY:
+        return f"advisor explain {shlex.quote(f'query:{query_to_change(table)}')} {inputs}".replace("  ", " ").rstrip()
     proves = verdict in ("change", "add_index_row", "choose", "keep") and table.data is not None
     command = "stress" if proves and "--profile" not in inputs else "analyze"
     return f"advisor {command} {inputs}{'' if command == 'stress' else ' --details'}".replace("  ", " ")

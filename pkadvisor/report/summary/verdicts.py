@@ -9,15 +9,17 @@ from msgspec.structs import replace
 from pkadvisor.documents.analysis_inputs import AnalysisLog
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisIndexRow
 from pkadvisor.documents.analysis_table import AnalysisConfidence, AnalysisTable
+from pkadvisor.documents.part import NAMES_NO_ROW_KEY
 from pkadvisor.numbers import amount, percent
 
 LENGTHS = ((3600, "h"), (60, "min"), (1, "s"))
 """Seconds of the units in which the first screen tells how long a log is: from two of them on."""
-ADD_INDEX_ROW = "add_index_row"
+ADD_INDEX_ROW, CHANGE_QUERY = "add_index_row", "change_query"
 # The headline of a table, and how it is to be taken: good, bad or warn.
 HEADLINES = {
     "keep": ("KEEP THE KEY", "good"),
     "change": ("CHANGE THE KEY", "bad"),
+    CHANGE_QUERY: ("KEEP THE KEY, CHANGE A QUERY", "warn"),
     ADD_INDEX_ROW: ("ADD AN INDEX ROW", "warn"),
     "choose": ("USE THIS KEY", "good"),
     "unsatisfied": ("NO KEY HOLDS EVERY CONSTRAINT", "bad"),
@@ -28,7 +30,15 @@ HEADLINES = {
 
 def verdict_of(table: AnalysisTable) -> str:
     """The verdict as HEADLINES names it."""
+    if table.verdict == "keep" and query_to_change(table):
+        return CHANGE_QUERY
     return ADD_INDEX_ROW if table.verdict == "change" and adds_index_rows_only(table) else str(table.verdict)
+
+
+def query_to_change(table: AnalysisTable) -> str:
+    """The name of the query whose logged requests name less of the current keys than they should; empty without one."""
+    warning = next((w for w in table.warnings or () if NAMES_NO_ROW_KEY in w), "")
+    return warning.partition(NAMES_NO_ROW_KEY)[0].removeprefix("'")
 
 
 def ranking_of(table: AnalysisTable) -> str | None:

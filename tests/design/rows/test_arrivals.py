@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 import numpy as np
+import polars as pl
 import pytest
 
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.rows.arrivals import arrival_notes, arrivals, arrivals_of, inserted_in_order
+from pkadvisor.design.rows.arrivals import arrival_notes, arrivals, arrivals_of, differ, inserted_in_order
 from pkadvisor.design.rows.demand import demands
 from pkadvisor.observe.workload import Draw, DrawBy
 from pkadvisor.table.edm import EdmType
@@ -67,3 +68,10 @@ def test_right_times_are_not_taken_for_wrong_ones(seed: int, shape: str) -> None
     }[shape]
     found = arrivals_of(np.cumsum(gaps).astype(np.int64))
     assert found is not None and found.ignored == 0
+
+
+@pytest.mark.parametrize(("same", "told"), [(5, True), (6, False), (10, False)])
+def test_a_time_that_most_entities_share_tells_no_order(same: int, told: bool) -> None:
+    """A table that was restored has one Timestamp: the order of its file is no order of arrival."""
+    times = [datetime(2026, 3, 1, tzinfo=UTC)] * same + [datetime(2026, 3, 2, n, tzinfo=UTC) for n in range(10 - same)]
+    assert differ(pl.Series(times)) is told
