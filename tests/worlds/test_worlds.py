@@ -28,7 +28,7 @@ from tests.worlds.shrink import shrunk
 from tests.worlds.values import STRING
 
 SHORT = (21,)
-HELD = (4, 22, 3028, 20004, 1795460762, 1795460771, 1795907357, 1795907763, 1795947303, 1795947311)
+HELD = (4, 22, 3028, 20004, 1795460762, 1795460771, 1795907357, 1795907763, 1795947303, 1795947311, 1796002005)
 """Worlds in which a law did not hold once."""
 LONG = (2, 3, *range(1000, 1300), *HELD)
 LARGE = (6, 8)

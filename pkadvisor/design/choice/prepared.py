@@ -53,7 +53,7 @@ def scans_of_other_kinds(bench: Bench, designs: Sequence[CostEstimate | None]) -
             if plan is None or key is None or not met:
                 continue
             kinds = " and ".join(dict.fromkeys(rows.kind for rows in met))
-            counted = plan.top is None and counts_other_kinds(plan, demands[each.name], key, met)
+            counted = counts_other_kinds(plan, demands[each.name], key, met)
             said = "they are counted" if counted else "they are not counted"
             if plan.access is Access.TABLE_SCAN:
                 sentences.append(f"'{each.name}' scans the table, and so reads the rows of {kinds} as well: {said}")

@@ -126,6 +126,7 @@ def advise(
     everything = one_of_each_text(everything, named, ground)
     best = best_of(everything)
     nearby = [*recounted(best, ground), *one_row_apart(best, add, ground)] if id(best) not in named else []
+    nearby += [finer for scheme in nearby for finer in refine_rows(add(scheme), ground)]
     nearest = best_of([best, *(each for finer in nearby if not _idle_rows(each := add(finer)))])
     everything[everything.index(best)] = nearest
     order = ranked(everything)

@@ -417,11 +417,11 @@ def _by_equality(demand: Demand) -> bool:
 def _at_changed(
     demand: Demand, key: Key, row: IndexRow | None, population: Population, load: Floats, loads: LoadMap
 ) -> None:
-    """The load of a write of many entities by one filter, alike on all of them that have a row under a key."""
+    """The load of a write of many entities by one filter, alike on all rows that they have under a key."""
     atoms = [("p", name) for name in demand.conditions.equal if population.has(name)]
     ids, size = population.groups(free_atoms(atoms, demand.constants))
-    keep = has_row(key, row, population)[: population.rows] > 0
+    among = has_row(key, row, population)[: population.rows]
     constant = rows_of_constants(population, atoms, demand.constants)
-    keep = keep if constant is None else keep & constant
+    among = among if constant is None else among * constant
     group_load: Floats = np.bincount(ids[demand.instances], weights=load, minlength=size).astype(float)
-    loads.at_rows(key.partition, ids, group_load, keep)
+    loads.at_rows(key.partition, ids, group_load, among)

@@ -65,9 +65,10 @@ def _bounds(plan: AccessPlan) -> tuple[str, str]:
 
 def counts_other_kinds(plan: AccessPlan, demand: Demand, key: Key, met: Iterable[RowsOfKind]) -> bool:
     """Whether the rows of other kinds that requests read are counted: those of the whole table, and those of partitions
-    that requests name by one value of each property. Tokens of different kinds are not compared."""
-    if plan.access is Access.TABLE_SCAN:
-        return True
+    that requests name by one value of each property, where no ``$top`` ends the requests. Tokens of different kinds are
+    not compared."""
+    if plan.top is not None or plan.access is Access.TABLE_SCAN:
+        return plan.top is None
     named = {name for part in key.partition for name in part.properties}
     one_value = not named & {*plan.choices, *demand.mixed} and named & {*demand.constants} in (set(), named)
     one_partition = plan.access is Access.PARTITION_SCAN and plan.periods is None

@@ -14,7 +14,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.list_values import list_part, list_rows, under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import Schedule, all_at_once
-from pkadvisor.lazy import Bools, Floats, Ints, np
+from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.values import dataclass
 
 LoadVectors = dict[tuple[int, bool], "Floats"]
@@ -269,11 +269,12 @@ class PlacedLoads:
         parts: tuple[Part, ...],
         groups: Ints,
         group_load: Floats,
-        keep: Bools | None = None,
+        among: Floats | None = None,
     ) -> None:
-        """Each group's load is spread evenly over its data rows (those in ``keep``), wherever their partitions are."""
+        """Each group's load is spread over its data rows, wherever their partitions are: evenly, or by the number of
+        rows (``among``) that each entity has under the key."""
         rows = self._population.rows
-        among = np.ones(rows) if keep is None else keep.astype(np.float64)
+        among = np.ones(rows) if among is None else among
         counts = np.bincount(groups[:rows], weights=among, minlength=len(group_load))
         per_row = (group_load / np.maximum(counts, 1))[groups[:rows]] * among
         self.at_each_row(parts, per_row, grows=True)

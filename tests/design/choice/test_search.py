@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.design.choice import search
 from pkadvisor.design.choice.candidates import constant
 from pkadvisor.design.choice.goals import GOALS, best_of, better, good_enough, loss, ranked, read_in_vain, spread_reads
 from pkadvisor.design.choice.search import advise
@@ -427,3 +429,20 @@ def test_numbers_without_padding_are_replaced_where_their_order_is_wanted() -> N
     first = query("first", "event eq {event}", order=["bib"], top=20, rate=100)
     assert not advise(bench_of(race(), by_bib(200), first, register(2)), now).keep
     assert advise(bench_of(race(), by_bib(200), register(2)), now).keep
+
+
+def test_an_index_row_beside_the_best_keys_gets_the_buckets_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of the entities is of the city that is asked for: one partition of it would take twice its target. The
+    row is added to the best keys at last, as if no set with it had been among the best by their sums."""
+    monkeypatch.setattr(search, "worth_extending", lambda *_: ())
+    at = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(300)]
+    cities = ["c0" if n % 4 == 0 else f"c{n % 40}" for n in range(300)]
+    types = {"id": EdmType.INT32, "city": EdmType.STRING, "at": EdmType.DATETIME}
+    population = population_of({"id": list(range(300)), "city": cities, "at": at}, types)
+    asked = (
+        query("of-city", "city eq 'c0'", rate=60.0),
+        query("week", "at ge datetime'{at-7d}' and at lt datetime'{at}'", rate=150.0),
+        query("add", None, operation=Operation.INSERT, rate=150.0),
+    )
+    (row,) = advise(bench_of(population, *asked), None).recommended.scheme.index_rows
+    assert str(row.key).startswith("CITY:{city}_{hash(id,")

@@ -95,6 +95,15 @@ def test_a_delete_of_several_entities_takes_the_rows_that_these_have() -> None:
     assert found.entities_written == pytest.approx(sum(size[shop] * rows[shop] for shop in size) / DOCS)
 
 
+def test_a_delete_of_several_entities_loads_the_partition_of_each_value_by_its_rows() -> None:
+    """Each document has its shop emptied: the table is scanned, and the rows of the shop's documents are deleted."""
+    hot = cost(query("empty", "shop eq '{shop}'", operation=Operation.DELETE, rate=UPDATES)).hot
+    of_shop = [sum("t00" in tags for tags in TAGS[n::3]) * len(TAGS[n::3]) / DOCS for n in range(3)]
+    assert hot is not None
+    assert hot.partition_key == "TAGS:t00"
+    assert hot.entities_per_s == pytest.approx(UPDATES * (COUNTS["t00"] + sum(of_shop)))
+
+
 def stored() -> float:
     """Mean stored bytes of a document with its rows, by the capacity formula of 2010."""
     total = 0.0

@@ -8,7 +8,9 @@ import pytest
 
 from pkadvisor.design.cost.class_cost import best_read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Read
 from pkadvisor.design.rows.other_kinds import RowsOfKind
+from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, frame_of, population_of, query
 
@@ -16,15 +18,19 @@ TYPES = {"city": EdmType.STRING, "id": EdmType.INT32}
 
 
 def read(asked: str | None, scheme: KeyScheme, theirs: str | None, *, cities: int = 2) -> float:
-    """Rows that a request reads of ten entities in two cities, and of twenty entities of another kind in so many, of
+    return read_of(query("asked", asked), scheme, theirs, cities).entities
+
+
+def read_of(asked: QueryClass, scheme: KeyScheme, theirs: str | None, cities: int = 2) -> Read:
+    """What a request reads of ten entities in two cities, and of twenty entities of another kind in so many cities, of
     which each stands for two; ``theirs`` is their PartitionKey."""
     rows = population_of({"city": [f"c{n % 2}" for n in range(10)], "id": list(range(10))}, TYPES)
     other = frame_of({"city": [f"c{n % cities}" for n in range(20)], "id": list(range(20))}, TYPES)
     key = None if theirs is None else parse_key(theirs, "{id}")
-    bench = bench_of(rows, query("asked", asked))
+    bench = bench_of(rows, asked)
     bench = replace(bench, other_kinds=(RowsOfKind("Others", key, other, TYPES, 2.0),))
     (demand,) = bench.demands
-    return best_read(demand, scheme, bench).entities
+    return best_read(demand, scheme, bench)
 
 
 def scheme(partition: str, *beside: str) -> KeyScheme:
@@ -65,3 +71,10 @@ def test_rows_of_other_kinds_in_a_scan_of_the_table(partition: str, theirs: str 
 def test_a_scan_that_ends_before_a_label_reads_what_lies_before_it(theirs: str, others: int) -> None:
     found = read("city ne '{city}'", scheme("{id}", "AT:{city}_{id}"), theirs)
     assert found == pytest.approx(10 + others)
+
+
+def test_requests_that_top_ends_count_the_rows_of_their_own_kind_alone() -> None:
+    for text in (None, "city eq '{city}'"):
+        found = read_of(query("first", text, top=2), scheme("{id}"), "{id}")
+        alone = read_of(query("first", text, top=2), scheme("ID:{id}"), "{id}")
+        assert (found.entities, found.requests) == (alone.entities, alone.requests)
