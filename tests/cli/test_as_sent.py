@@ -57,6 +57,16 @@ def test_a_query_by_the_property_that_is_the_whole_key_reads_the_table(run: Run,
     assert "names no RowKey in 75 % of its logged requests, and these read all 2,000 rows of the table" in warning
 
 
+def test_a_request_that_top_stops_reads_no_whole_partition(run: Run, tmp_path: Path) -> None:
+    keys = [(f"t{n % 4}", f"{n:05}") for n in range(2_000)]
+    (tmp_path / "orders.csv").write_text("PartitionKey,RowKey\n" + "".join(f"{p},{r}\n" for p, r in keys))
+    sent = [{"filter": f"PartitionKey eq '{p}'", "top": 20} for p, _ in keys]
+    lines = [{"table": "Orders", "at": 1_790_000_000 + n / 10, "op": "query"} | one for n, one in enumerate(sent)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (table,) = json.loads(run("analyze", "orders.csv", "--log", "log.jsonl", "--format", "json").stdout)["tables"]
+    assert table["warnings"] == []
+
+
 def test_requests_for_an_index_row_by_its_partition_read_what_they_need(run: Run, tmp_path: Path) -> None:
     """The PartitionKey of the index row is all that names it: no RowKey is missed."""
     rows = [f"t{n % 4},{n:05},u{n % 500}" for n in range(2_000)]

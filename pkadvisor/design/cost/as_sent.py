@@ -58,8 +58,8 @@ def sent_without_keys(current: CostEstimate, bench: Bench) -> SentWithoutKeys | 
     all_sent = []
     for cost in current.classes:
         for whole, share in bench.workload.read_whole.get(cost.name, {}).items():
-            if share < SHARE_LEAST or cost.plan is None or not whole:
-                continue
+            if share < SHARE_LEAST or cost.plan is None or not whole or demands[cost.name].query.top is not None:
+                continue  # where $top stops a request, it reads no whole partition
             demand, per_s = demands[cost.name], cost.peak_per_s * share
             partition = [*current.scheme.each_key()][cost.plan.via][0].partition
             rows = _rows_in_partition(demand, partition, current, bench)

@@ -80,7 +80,9 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     table["notes"].append(
         f"34 % of what 'by-bib' asks of bib{OTHER_CASE}{{lower(bib)}} finds every spelling; eq finds one"
     )
-    asked = "does case matter? 34 % of what 'by-bib' asks of bib differs in case alone; {lower(bib)} finds it."
+    asked = (
+        "does case matter? 34 % of what 'by-bib' asks of bib differs in case alone; {lower(bib)}, a new key, finds it."
+    )
     assert said() == {"Check": asked}
     best["partition_key"] = "{lower(bib)}"
     assert said() == {"Check": "can two entities with the same race have the same bib?"}
@@ -278,7 +280,7 @@ def test_some_bytes_of_a_key_are_no_reason_to_rewrite_what_is_kept() -> None:
         (None, ("", "X"), "an index row 'X' | '' would help"),
         (None, ("", "X", "Y"), "index rows X | '' and Y | '' would help"),
         (None, ("X",), "the index rows are X | ''"),
-        (("{event}", "{bib}"), (), "{event} | {bib} is better"),
+        (("{event}", "{bib}"), (), "{event} | {bib} without index rows is better"),
         (("{event}_{distance}", "{bib}"), ("X",), "{event}_{distance} | {bib} + X | '' is better"),
     ],
 )
@@ -320,7 +322,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ),
         (
             {"sure": False, "note": "of this file"},
-            "medium (by this file alone), if the load is as declared.",
+            "medium (first in all random redraws of this file), if the load is as declared.",
         ),
         (
             {"sure": False, "note": "of this file; 80 % of the draws are assumed", "assumed_share": 0.2},
