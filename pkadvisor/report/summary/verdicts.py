@@ -113,7 +113,7 @@ def sureness(confidence: AnalysisConfidence) -> str:
     if confidence.rows_needed is None and assumed:
         return f"low (first in {often}, but {assumed})"
     if confidence.note == OF_FILE:
-        return f"medium (first in {often} of this file)"
+        return "medium (by redraws of this file)"
     more = (
         f"add {confidence.rows_needed:,} rows of {confidence.rows_of}"
         if confidence.rows_needed

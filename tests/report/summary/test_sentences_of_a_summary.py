@@ -280,7 +280,7 @@ def test_some_bytes_of_a_key_are_no_reason_to_rewrite_what_is_kept() -> None:
         (None, ("", "X"), "an index row 'X' | '' would help"),
         (None, ("", "X", "Y"), "index rows X | '' and Y | '' would help"),
         (None, ("X",), "the index rows are X | ''"),
-        (("{event}", "{bib}"), (), "{event} | {bib} without index rows is better"),
+        (("{event}", "{bib}"), (), "{event} | {bib} alone is better"),
         (("{event}_{distance}", "{bib}"), ("X",), "{event}_{distance} | {bib} + X | '' is better"),
     ],
 )
@@ -322,7 +322,7 @@ def test_the_query_that_loads_the_table_most_is_named_once() -> None:
         ),
         (
             {"sure": False, "note": "of this file"},
-            "medium (first in all random redraws of this file), if the load is as declared.",
+            "medium (by redraws of this file), if the load is as declared.",
         ),
         (
             {"sure": False, "note": "of this file; 80 % of the draws are assumed", "assumed_share": 0.2},
