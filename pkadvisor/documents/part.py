@@ -75,6 +75,8 @@ OTHER_CASE = " is in the data in another case only: if they mean the same, a key
 """Behind what a query asks of a property; before the part of key that finds every spelling."""
 NAMES_NO_ROW_KEY = "' names no RowKey in "
 """What stands behind the name of a query in the warning that its logged requests read whole partitions."""
+HOTTER_KEY = "a hotter key may be missing from the sample"
+"""The doubt in a confidence where only some keys were drawn."""
 TOO_MANY = "' holds at most "
 """What stands between the name of a transaction and the number of entities that it may write."""
 RATES_APART = 10.0

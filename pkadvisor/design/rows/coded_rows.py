@@ -313,10 +313,17 @@ class CodedRows(Known):
     def meets(self, parts: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
         """Whether some key of one template is one of another, as far as the values at hand tell: those of a key that is
         one property."""
-        if len(parts) != 1 or len(parts[0].properties) != 1 or (texts := self._texts_at(parts, 0)) is None:
+        texts, theirs = self._texts_of_one(parts), self._texts_of_one(others)
+        if texts is None:
             return True
+        if theirs is not None:
+            return bool(texts.is_in(theirs.implode()).any())
         pattern = decoder(others, Context(self.types))
         return any(pattern.fullmatch(text) for text in texts.drop_nulls().to_list())
+
+    def _texts_of_one(self, parts: tuple[Part, ...]) -> pl.Series | None:
+        """The texts at hand of a key that is one property; None of others."""
+        return self._texts_at(parts, 0) if len(parts) == 1 and len(parts[0].properties) == 1 else None
 
     @remembered("goes on")
     def goes_on(self, parts: tuple[Part, ...], place: int, label: str) -> bool:

@@ -8,7 +8,7 @@ import re
 from pkadvisor.documents.analysis_inputs import AnalysisData, AnalysisGround, AnalysisLog
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisIndexRow, AnalysisScheme, AnalysisViolation
 from pkadvisor.documents.analysis_table import KEYS_ALONE, AnalysisTable
-from pkadvisor.documents.part import MOVES, OTHER_CASE, OTHER_ESCAPES, RATES_APART, TOO_MANY
+from pkadvisor.documents.part import HOTTER_KEY, MOVES, OTHER_CASE, OTHER_ESCAPES, RATES_APART, TOO_MANY
 from pkadvisor.numbers import milliseconds, percent, rate, ratio
 from pkadvisor.report.summary.counters import counter_to_divide
 from pkadvisor.report.summary.figures import (
@@ -106,6 +106,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
     if best is not None and not table.why_not:
         ordered += [
             ("Caveat", refused_entities(best)),
+            ("Caveat", _hotter_key(table)),
             ("Caveat", counter_to_divide(table, best) or _grown(best)),
             ("Caveat", _apart(best)),
             ("Caveat", sentence_of(next((t for t in table.notes if TOO_MANY in t), ""))),
@@ -129,6 +130,14 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
         if text:
             first_of_each.setdefault(label, text)
     return list(first_of_each.items())
+
+
+def _hotter_key(table: AnalysisTable) -> str:
+    """That the largest key of the table need not be among those that were drawn."""
+    doubted = table.confidence is not None and HOTTER_KEY in (table.confidence.note or "")
+    return (
+        f"{sentence_of(HOTTER_KEY)} Give all rows, or declare whose keys are asked for most (draw)." if doubted else ""
+    )
 
 
 def refused_entities(best: AnalysisFullScheme) -> str:

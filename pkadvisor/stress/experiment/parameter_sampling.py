@@ -17,6 +17,8 @@ INSTANCES_MOST = 16_000
 """… and at most, where it would."""
 HARMLESS = 0.1
 """Part of a partition's target that one parameter may take for being one of a few."""
+CHANGES_MOST, CHANGING_LEAST = 200_000, 4
+"""Rows that the parameters of one class change in all, at the most, and parameters that are sent all the same."""
 ROUNDS = 4
 
 
@@ -54,9 +56,24 @@ def overdone(weights: Floats, sample: Floats, demand: Demand, table: DesignedTab
 
 
 def _most(demand: Demand, table: DesignedTable) -> int:
-    """How many parameters are sent: so many that one of them loads no partition much, within bounds."""
+    """How many parameters are sent: so many that one of them loads no partition much, within bounds; of a class whose
+    requests change many entities each, such as a purge, so many that their changes can be written down."""
     least = HARMLESS * table.bench.limits.partition_entities_per_s
-    return min(INSTANCES_MOST, max(INSTANCES_MAX, math.ceil(_entities_per_s(demand, table) / least)))
+    most = min(INSTANCES_MOST, max(INSTANCES_MAX, math.ceil(_entities_per_s(demand, table) / least)))
+    return min(most, _written_down(demand, table))
+
+
+def compared_most(demand: Demand, table: DesignedTable) -> int:
+    """Parameters of a class up to which all of them are compared with the model."""
+    return min(COMPARED_MAX, _written_down(demand, table))
+
+
+def _written_down(demand: Demand, table: DesignedTable) -> int:
+    """Parameters whose changes can be written down, by the rows that one request changes under the design that makes
+    it change most."""
+    costs = [c for design in table.designs for c in design.estimate.classes if c.name == demand.query.name]
+    changed = max((c.entities_written for c in costs), default=0.0)
+    return max(CHANGING_LEAST, int(CHANGES_MOST / max(1.0, changed)))
 
 
 def _entities_per_s(demand: Demand, table: DesignedTable) -> float:

@@ -18,7 +18,7 @@ from pkadvisor.numbers import amount
 from pkadvisor.remembered import remembered
 from pkadvisor.stress.experiment.designs import Design, DesignedTable
 from pkadvisor.stress.experiment.notes import Note
-from pkadvisor.stress.experiment.parameter_sampling import COMPARED_MAX, overdone, picked
+from pkadvisor.stress.experiment.parameter_sampling import compared_most, overdone, picked
 from pkadvisor.stress.experiment.request import StressRequest, check_size, server_names
 from pkadvisor.stress.experiment.run_duration import VERSIONS_ATTEMPTS, lengths_of, longest_ns
 from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes, sampled_parts, without_luck
@@ -324,7 +324,8 @@ def _compared(programs: Programs, table: DesignedTable) -> tuple[tuple[dict[int,
         as_it_is = own[demand.query.name].weights
         assert len(as_it_is) == len(weights), "the data are the same whatever they stand for"
         ratio = np.where(there, as_it_is / np.where(there, weights, 1.0), 0.0)
-        sample = None if np.count_nonzero(there) <= COMPARED_MAX else picked(weights, demand, table)
+        every = np.count_nonzero(there) <= compared_most(demand, table)
+        sample = None if every else picked(weights, demand, table)
         some = some or sample is not None
         weights = (weights if sample is None else sample) * ratio
         parts.append({int(i): float(weights[i]) for i in np.flatnonzero(weights > 0)})

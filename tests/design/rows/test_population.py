@@ -242,3 +242,11 @@ def test_rows_sort_in_a_key_as_their_texts_do(rows: list[tuple[str | None, int |
         texts = key_texts(parts, population=population)["0"].rank("dense").to_list()
         pairs = sorted(zip(texts, codes.tolist(), strict=True))
         assert all(one[1] <= other[1] for one, other in pairwise(pairs)), text
+
+
+@pytest.mark.parametrize(("yards", "met"), [(["Y1", "Y2"], False), (["Y1", "W2"], True)])
+def test_keys_of_one_property_meet_where_they_share_a_value(yards: list[str], met: bool) -> None:
+    """Rows by wagon and index rows by yard share no partition while no yard is called like a wagon."""
+    rows = population_of({"wagon": ["W1", "W2"], "yard": yards}, {"wagon": EdmType.STRING, "yard": EdmType.STRING})
+    wagon, yard = parse_template("{wagon}"), parse_template("{yard}")
+    assert rows.meets(wagon, yard) is rows.meets(yard, wagon) is met

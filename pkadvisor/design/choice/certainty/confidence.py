@@ -18,6 +18,7 @@ from pkadvisor.design.choice.certainty.cost_intervals import (
     ENTITIES,
     LATENCY,
     REQUESTS,
+    SHARE,
     STORED,
     Resampled,
     resample,
@@ -27,6 +28,7 @@ from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE
 from pkadvisor.design.choice.goals import better, good_enough, loss
 from pkadvisor.design.cost.resample import BenchDraw, draw_of
 from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate, Term, Violation
+from pkadvisor.documents.part import HOTTER_KEY
 from pkadvisor.lazy import Floats, np, special
 from pkadvisor.observe.workload import Basis
 
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 RIVALS = 2
 """Schemes behind the winner that it is compared with."""
+HOT_ALREADY = 0.1
+"""Part of its target that the hottest partition at hand takes, from which on a hotter one may pass it: assumed."""
 OF_FILE = "of this file"
 """What resamples are of where nobody says that the file is the whole table, or how it was drawn."""
 SURE = 0.95
@@ -168,13 +172,25 @@ def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False) 
     measured = resample([first, *rivals, *now], bench, draw)
     sure = [compare(measured[0], r, bench, draw, keep=advice.in_place) for r in measured[1 : 1 + len(rivals)]]
     estimates = {id(m.estimate): replace(m.estimate, terms=_merged(m, bench, draw)) for m in measured}
+    confidence = min(sure, key=lambda c: c.share if c.share is not None else 2.0, default=None)
+    if confidence is not None and _hotter_may_be_missing(estimates[id(first)], bench):
+        confidence = confidence.with_doubt(HOTTER_KEY)
     return replace(
         advice,
         recommended=estimates[id(first)],
         ranking=tuple(estimates.get(id(c), c) for c in advice.ranking),
         current=None if advice.current is None else estimates.get(id(advice.current), advice.current),
-        confidence=min(sure, key=lambda c: c.share if c.share is not None else 2.0, default=None),
+        confidence=confidence,
     )
+
+
+def _hotter_may_be_missing(estimate: CostEstimate, bench: Bench) -> bool:
+    """Whether the share of the hottest partition has no bound above, as only some keys were drawn, and it takes a part
+    of its target already: the largest key of the table need not be among them."""
+    share = next((term for term in estimate.terms if term.name == SHARE), None)
+    target = HOT_ALREADY * bench.limits.partition_entities_per_s
+    hot = estimate.hot is not None and estimate.hot.entities_per_s >= target
+    return hot and bench.population.sampling == "random-keys" and share is not None and share.high is None
 
 
 def with_intervals(
