@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from pkadvisor.design.cost.scans import SEVERAL_PARTITIONS
 from pkadvisor.design.evidence.given import Evidence, Ground
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.load.estimates import Bench, CostEstimate
@@ -17,8 +18,8 @@ def assumptions(given: Evidence) -> Ground:
 
     Where nobody says which entities are asked for, each is taken to be equally likely. The guess carries as long as
     the hottest partition would hold if it were asked for by Zipf's law with exponent 1, after which the first of n has
-    1 ÷ (1 + 1/2 + … + 1/n) of the load, and no less than it takes where all are equally likely. Where a constant
-    PartitionKey puts all entities into one partition, no draw changes what that takes.
+    1 ÷ (1 + 1/2 + … + 1/n) of the load, and no less than it takes where all are equally likely. No draw changes what
+    a scan over several partitions reads of each, nor what one takes that a constant PartitionKey makes of all.
     """
     name, title = "assumptions", "share of the load that is assumed"
     unknown = [c.name for c in given.bench.workload.classes if c.rate.basis is Basis.UNKNOWN and not c.analytic]
@@ -30,7 +31,8 @@ def assumptions(given: Evidence) -> Ground:
         return Ground(name, title, "which entities are asked for is declared, logged or does not matter")
     costs = {c.name: c for c in given.best.classes}
     guessed = [costs[d.query.name] for d in given.bench.demands if guess(d, given.bench) and d.query.name in costs]
-    load = math.fsum(c.peak_per_s * (c.entities_read + c.entities_written) for c in guessed if not c.analytic)
+    chosen = [c for c in guessed if not c.analytic and (c.plan is None or c.plan.access not in SEVERAL_PARTITIONS)]
+    load = math.fsum(c.peak_per_s * (c.entities_read + c.entities_written) for c in chosen)
     first = load / _harmonic(max(1, given.best.partitions))
     target = given.bench.limits.partition_entities_per_s
     names = ", ".join(f"'{c.name}'" for c in guessed[:3]) + (" …" if len(guessed) > 3 else "")

@@ -111,6 +111,7 @@ def cautions(table: AnalysisTable, *, logged: bool) -> list[tuple[str, str]]:
             ("Caveat", _apart(best)),
             ("Caveat", sentence_of(next((t for t in table.notes if TOO_MANY in t), ""))),
             ("Caveat", _moves(best)),
+            ("Caveat", _case_misses(table, best)),
             ("Check", _other_case(table, best)),
             ("Check", _absent(table)),
             ("Check", _shared_keys(table)),
@@ -190,9 +191,22 @@ def _other_case(table: AnalysisTable, best: AnalysisFullScheme) -> str:
         return f"which client writes %-escapes in another case? {escaped} finds nothing."
     asked, _, key = next((t for t in table.notes if OTHER_CASE in t), "").partition(OTHER_CASE)
     part = key.partition(" finds ")[0]
-    if not asked or part in best.partition_key + best.row_key:
+    if not asked or part in best.partition_key + best.row_key or _case_misses(table, best):
         return ""
     return f"does case matter? {asked} differs in case alone; {part}, a new key, finds it."
+
+
+MUCH_MISSED = 10.0
+"""Per cent of the requests of a query that ask in another case only, from which on that is no question but a caveat."""
+
+
+def _case_misses(table: AnalysisTable, best: AnalysisFullScheme) -> str:
+    """That much of what a query asks for is in the data in another case only."""
+    asked, _, key = next((t for t in table.notes if OTHER_CASE in t), "").partition(OTHER_CASE)
+    part = key.partition(" finds ")[0]
+    if not asked or float(asked.partition(" %")[0]) < MUCH_MISSED or part in best.partition_key + best.row_key:
+        return ""
+    return f"{asked.partition(' (')[0]} differs in case alone; only {part} finds it."
 
 
 def _absent(table: AnalysisTable) -> str:

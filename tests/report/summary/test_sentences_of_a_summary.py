@@ -77,13 +77,13 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     assert said() == {"Check": "are 29/s inserts right? 2/s arrive in the data."}
     table["cannot_be_known"] = ["whether two entities with the same race ever have the same bib", "when"]
     assert said() == {"Check": "can two entities with the same race have the same bib?"}
-    table["notes"].append(
-        f"34 % of what 'by-bib' asks of bib{OTHER_CASE}{{lower(bib)}} finds every spelling; eq finds one"
-    )
-    asked = (
-        "does case matter? 34 % of what 'by-bib' asks of bib differs in case alone; {lower(bib)}, a new key, finds it."
-    )
-    assert said() == {"Check": asked}
+    notes, asked = table["notes"], "% of what 'by-bib' asks of bib ('x' for 'X')"
+    table["notes"] = [*notes, f"34 {asked}{OTHER_CASE}{{lower(bib)}} finds every spelling; eq finds one"]
+    caveat = "34 % of what 'by-bib' asks of bib differs in case alone; only {lower(bib)} finds it."
+    assert said() == {"Caveat": caveat, "Check": "can two entities with the same race have the same bib?"}
+    table["notes"] = [*notes, f"3 {asked}{OTHER_CASE}{{lower(bib)}} finds every spelling; eq finds one"]
+    check = f"does case matter? 3 {asked} differs in case alone; {{lower(bib)}}, a new key, finds it."
+    assert said() == {"Check": check}
     best["partition_key"] = "{lower(bib)}"
     assert said() == {"Check": "can two entities with the same race have the same bib?"}
 
