@@ -44,6 +44,11 @@ class RowsOfKind:
         loaded._loads = loads.get(self.key.partition, {}) if self.key is not None else {}
         return loaded
 
+    @property
+    def loaded(self) -> bool:
+        """Whether requests for these rows load partitions."""
+        return bool(self._loads)
+
     def load_at(self, partitions: pl.Series) -> Floats:
         """Entities a second at the peak that the requests for rows of this kind read in some partitions; of two rows of
         one kind in a partition those of both."""

@@ -259,6 +259,7 @@ def _table(
     bench, asking = _as_it_runs(bench)
     sample, _ = _as_it_runs(sample)
     left_out = _left_out(asking, [each.estimate.scheme for each in schemes], section)
+    left_out += _beside([each.estimate.scheme for each in schemes], bench)
     if bursts:
         what = f"bursts within a second, which the log of {section.table} shows refused,"
         left_out += (f"{what} do not run: 'advisor analyze' weighs them",)
@@ -294,6 +295,15 @@ def _left_out(asking: Sequence[str], schemes: Sequence[KeyScheme], section: Sect
     }
     what = [*([f"queries of one of several values ({', '.join(asking)})"] if asking else []), *sorted(rows)]
     return (f"{' and '.join(what)} of {section.table} do not run: 'advisor analyze' weighs them",) if what else ()
+
+
+def _beside(schemes: Sequence[KeyScheme], bench: Bench) -> tuple[str, ...]:
+    """That what other kinds bring to the same partitions does not run."""
+    templates = {key.partition for scheme in schemes for key, _ in scheme.each_key()}
+    shared = {o.kind for o in bench.other_kinds if o.loaded and o.key is not None and o.key.partition in templates}
+    kinds = " and ".join(sorted(shared))
+    said = f"what {kinds} bring to the same partitions does not run: 'advisor analyze' adds it up"
+    return (said,) if shared else ()
 
 
 ILLEGAL = ("not-unique", "illegal-characters", "key-too-long")
