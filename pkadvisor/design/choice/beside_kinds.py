@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from pkadvisor.design.choice.asked_texts import weighable
 from pkadvisor.design.choice.bench_of_section import bench_for, of_known_properties, rows_of_other_kinds
@@ -20,15 +21,25 @@ from pkadvisor.limits import Limits
 
 
 def with_loads_of_other_kinds(
-    bench: Bench, section: Section, limits: Limits, settled: Mapping[str, KeyScheme]
+    bench: Bench,
+    section: Section,
+    limits: Limits,
+    settled: Mapping[str, KeyScheme] = MappingProxyType({}),
+    benches: dict[str, Bench | None] | None = None,
 ) -> Bench:
     """The bench with the loads of the other kinds under their current keys, or those ``settled`` for them, by the
-    PartitionKeys that rows of both may have."""
-    loads = {}
+    PartitionKeys that rows of both may have. ``benches`` keeps those of the other kinds, which are made where needed.
+    """
+    loads, kept = {}, benches if benches is not None else {}
     for other in section.siblings:
-        scheme = settled.get(other.kind or "") or keys_in_use(other)
-        if scheme is not None and _may_share(bench, scheme):
-            loads[other.kind or ""] = _loads_of(other, scheme, limits)
+        kind = other.kind or ""
+        scheme = settled.get(kind) or keys_in_use(other)
+        if scheme is None or not _may_share(bench, scheme):
+            continue
+        if kind not in kept:
+            kept[kind] = _bench_of(other, scheme, limits)
+        theirs = kept[kind]
+        loads[kind] = _loads_of(theirs, scheme) if theirs is not None else {}
     in_use = [rows.with_loads({} if rows.kind in settled else loads.get(rows.kind, {})) for rows in bench.other_kinds]
     advised = [rows.with_loads(loads.get(rows.kind, {})) for rows in rows_of_other_kinds(section, settled)]
     return replace(bench, other_kinds=(*in_use, *advised))
@@ -40,17 +51,20 @@ def _may_share(bench: Bench, scheme: KeyScheme) -> bool:
     return any(names <= bench.population.types.keys() for names in templates)
 
 
-def _loads_of(section: Section, scheme: KeyScheme, limits: Limits) -> dict[tuple[object, ...], dict[str, float]]:
-    """Entities a second at the peak for each PartitionKey of a kind, by template and text; none where its workload
-    cannot be priced."""
+def _bench_of(section: Section, scheme: KeyScheme, limits: Limits) -> Bench | None:
+    """The bench of a kind by itself; None where its workload cannot be priced."""
     if section.data is None or section.data.hashed:
-        return {}
+        return None
     try:
         workload, _, _ = observed(section)
         workload, _, _ = weighable(workload, scheme, values=False)
         workload, _ = of_known_properties(workload, section)
-        bench, _ = bench_for(replace(section, siblings=()), workload, limits)
+        return bench_for(replace(section, siblings=()), workload, limits)[0]
     except UsageError:  # told where that kind is judged
-        return {}
-    loads, _, _ = put_down(scheme, bench)
+        return None
+
+
+def _loads_of(bench: Bench, scheme: KeyScheme) -> dict[tuple[object, ...], dict[str, float]]:
+    """Entities a second at the peak for each PartitionKey of a kind, by template and text, without other kinds."""
+    loads, _, _ = put_down(scheme, replace(bench, other_kinds=()))
     return {parts: loads_by_text(loads, parts, bench.population) for parts in loads.templates()}

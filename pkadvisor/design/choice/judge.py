@@ -21,7 +21,7 @@ from pkadvisor.design.choice.prepared import asks_for_keys, scans_of_other_kinds
 from pkadvisor.design.choice.row_sets import BESIDE_MAX
 from pkadvisor.design.choice.search import Advice, advise
 from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
-from pkadvisor.design.cost.as_sent import sent_without_keys
+from pkadvisor.design.cost.as_sent import warnings_as_sent
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme, key_expression
 from pkadvisor.design.keys.transforms import Atom, Context, Field
@@ -204,12 +204,13 @@ def judge(
     budgets: tuple[Budget, ...] = (),
     detailed: bool = True,
     settled: Mapping[str, KeyScheme] = MappingProxyType({}),
+    benches: dict[str, Bench | None] | None = None,
 ) -> Judged:
     """The answer for one section; ``dataset`` is what its data can be read from again.
 
     ``named`` schemes take part in the ranking; ``budgets`` are bounds as hard as the store's. ``detailed`` adds how
     sure the ranking is, over how many partitions it was counted, and under which reading of the targets it holds.
-    ``settled``: the schemes that other kinds of the table get, which have been judged before.
+    ``settled``: the schemes that other kinds of the table get, which have been judged before; ``benches`` keeps theirs.
     """
     workload, scheme, notes = observed(section)
     workload, scheme, left_out = weighable(workload, scheme, values=not section.siblings)
@@ -220,7 +221,7 @@ def judge(
     check_classes(workload, section)
     bench, more = bench_for(section, workload, limits, dataset)
     bench = bench if section.siblings else with_values_asked(bench)
-    bench = with_loads_of_other_kinds(bench, section, limits, settled) if section.siblings else bench
+    bench = with_loads_of_other_kinds(bench, section, limits, settled, benches) if section.siblings else bench
     workload = bench.workload
     bench = replace(bench, budgets=budgets)
     current = scheme if scheme is not None else keys_as_given(section)
@@ -249,16 +250,10 @@ def judge(
         why_not="",
         verified_rows=checked.rows,
         conflicts=conflicts_among(advice.every_priced()),
-        warnings=_as_sent(advice, bench),
+        warnings=warnings_as_sent(advice.current, bench),
         named=tuple(named),
         counted=checked.counted,
     )
-
-
-def _as_sent(advice: Advice, bench: Bench) -> tuple[str, ...]:
-    """That requests of the log read more than the current keys need, because they name no RowKey."""
-    sent = sent_without_keys(advice.current, bench) if advice.current is not None else None
-    return () if sent is None else (sent.sentence(bench),)
 
 
 EASY_SHARE = 0.5

@@ -95,7 +95,7 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
     check_classes(workload, section)
     bench, _ = bench_for(section, workload, limits, dataset)
     bench = bench if section.siblings else with_values_asked(bench)
-    bench = with_loads_of_other_kinds(bench, section, limits, {}) if section.siblings else bench
+    bench = with_loads_of_other_kinds(bench, section, limits) if section.siblings else bench
     return with_shared_keys(bench, section, (scheme,)), scheme
 
 

@@ -52,6 +52,12 @@ class SentWithoutKeys:
         )
 
 
+def warnings_as_sent(current: CostEstimate | None, bench: Bench) -> tuple[str, ...]:
+    """That requests of the log read more than the current keys need, because they name no RowKey."""
+    sent = None if current is None else sent_without_keys(current, bench)
+    return () if sent is None else (sent.sentence(bench),)
+
+
 def sent_without_keys(current: CostEstimate, bench: Bench) -> SentWithoutKeys | None:
     """The class that reads most rows in vain because its logged requests name no RowKey; None where none does."""
     demands = {demand.query.name: demand for demand in bench.demands}

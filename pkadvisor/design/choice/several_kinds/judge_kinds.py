@@ -58,7 +58,7 @@ def judge_tables(
     ``named`` are the candidates of each section; ``finished`` completes each answer before the kinds are arranged, and
     ``checked`` may raise where nothing can be weighed. ``detailed`` as ``judge`` has it.
     """
-    judged_tables = list[Judged]()
+    judged_tables, benches = list[Judged](), dict[str, dict[str, Bench | None]]()
     for (section, dataset), schemes in zip(sections, named, strict=True):
         progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
         settled = {
@@ -66,7 +66,17 @@ def judge_tables(
             for j in judged_tables
             if j.section.table == section.table and j.advice is not None and not j.advice.keep
         }
-        one = judge(section, limits, dataset, named=tuple(schemes), budgets=budgets, detailed=detailed, settled=settled)
+        kept = benches.setdefault(section.table, {})
+        one = judge(
+            section,
+            limits,
+            dataset,
+            named=tuple(schemes),
+            budgets=budgets,
+            detailed=detailed,
+            settled=settled,
+            benches=kept,
+        )
         judged_tables.append(finished(one))
     checked(judged_tables)
     arranged_judged, arranged = judge_kinds(judged_tables, limits, [dataset for _, dataset in sections])
@@ -221,6 +231,7 @@ def _beside_one_another(judged: Sequence[Judged], limits: Limits) -> list[Judged
 
     schemes = {j.section.kind or "": j.advice.recommended.scheme for j in judged if j.advice is not None}
     templates = {kind: {key.partition for key, _ in scheme.each_key()} for kind, scheme in schemes.items()}
+    benches: dict[str, Bench | None] = {j.section.kind or "": j.bench for j in judged}
     out = []
     for each in judged:
         kind = each.section.kind or ""
@@ -230,7 +241,7 @@ def _beside_one_another(judged: Sequence[Judged], limits: Limits) -> list[Judged
             out.append(each)
             continue
         before = each.advice.recommended
-        now = estimate(before.scheme, with_loads_of_other_kinds(each.bench, each.section, limits, others))
+        now = estimate(before.scheme, with_loads_of_other_kinds(each.bench, each.section, limits, others, benches))
         ranking = tuple(now if c is before else c for c in each.advice.ranking)
         current = now if each.advice.current is before else each.advice.current
         out.append(replace(each, advice=replace(each.advice, recommended=now, ranking=ranking, current=current)))
