@@ -101,7 +101,7 @@ def _stressed(request: AnalyzeRequest) -> Document:
     asked = StressRequest(request, duration_s=DURATION_S, audited_requests=0)
     with (
         patch("pkadvisor.stress.experiment.proof.REQUESTS_MAX", 0),  # proofs of break factors take minutes
-        patch("pkadvisor.stress.experiment.prepared_design.COMPARED_MAX", PARAMETERS),
+        patch("pkadvisor.stress.experiment.parameter_sampling.COMPARED_MAX", PARAMETERS),
         patch("pkadvisor.stress.experiment.parameter_sampling._most", lambda *_: PARAMETERS),
     ):
         return _whole(stress(asked, SilentProgress()))
