@@ -62,7 +62,7 @@ class RowsOfKind:
     def between(self, low: str, high: str) -> float:
         """The rows with a PartitionKey from ``low`` to below ``high`` (empty: no end). Those that lie somewhere are all
         there but where both are given: these name the label of another kind."""
-        if self.key is None:
+        if self.key is None or self.hashed:  # of tokens the text of a key does not tell where it lies
             return 0.0 if low and high else self.total
         text = pl.col("text")
         there = (text >= low) & (text < high) if high else text >= low
