@@ -40,7 +40,11 @@ def with_loads_of_other_kinds(
             kept[kind] = _bench_of(other, scheme, limits)
         theirs = kept[kind]
         loads[kind] = _loads_of(theirs, scheme) if theirs is not None else {}
-    in_use = [rows.with_loads({} if rows.kind in settled else loads.get(rows.kind, {})) for rows in bench.other_kinds]
+    in_use = [
+        rows.with_loads({} if rows.kind in settled else loads.get(rows.kind, {}))
+        for rows in bench.other_kinds
+        if not rows.advised
+    ]
     advised = [rows.with_loads(loads.get(rows.kind, {})) for rows in rows_of_other_kinds(section, settled)]
     return replace(bench, other_kinds=(*in_use, *advised))
 

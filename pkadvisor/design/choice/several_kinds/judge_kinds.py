@@ -12,7 +12,7 @@ from pkadvisor.design.choice.judge import VERIFY_ROUNDS, judge, learn, readable
 from pkadvisor.design.choice.key_building import digits, separator_for
 from pkadvisor.design.choice.kind_labels import begin_apart, kind_labels, with_label
 from pkadvisor.design.choice.prepared import entities_of
-from pkadvisor.design.choice.search import advise
+from pkadvisor.design.choice.search import Advice, advise
 from pkadvisor.design.choice.sections import Judged, Section
 from pkadvisor.design.choice.several_kinds.account import AccountLoad, judged_beside, table_name
 from pkadvisor.design.choice.several_kinds.arrange import arrange
@@ -25,6 +25,7 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.dependencies import half_rules
 from pkadvisor.documents.part import TOO_MANY
 from pkadvisor.limits import Limits
+from pkadvisor.numbers import amount
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress
 from pkadvisor.values import dataclass
@@ -224,28 +225,61 @@ def _without_loads_beside(bench: Bench) -> Bench:
 
 
 def _beside_one_another(judged: Sequence[Judged], limits: Limits) -> list[Judged]:
-    """The kinds of a table with the figures that their advised keys have beside those of the others, where these lie in
-    the same partitions."""
+    """The kinds of a table with the figures that their advised keys have beside the advised ones of the others, and
+    their current keys beside the current ones, where these lie in the same partitions."""
     from pkadvisor.design.choice.beside_kinds import with_loads_of_other_kinds
     from pkadvisor.design.cost.cost import estimate
 
-    schemes = {j.section.kind or "": j.advice.recommended.scheme for j in judged if j.advice is not None}
-    templates = {kind: {key.partition for key, _ in scheme.each_key()} for kind, scheme in schemes.items()}
     benches: dict[str, Bench | None] = {j.section.kind or "": j.bench for j in judged}
+    of_kind = {j.section.kind or "": j.advice for j in judged if j.advice is not None}
+    advised = {kind: advice.recommended.scheme for kind, advice in of_kind.items()}
+    in_use = {kind: advice.current.scheme for kind, advice in of_kind.items() if advice.current is not None}
     out = []
     for each in judged:
-        kind = each.section.kind or ""
-        others = {name: scheme for name, scheme in schemes.items() if name != kind}
-        shared = any(templates.get(kind, set()) & templates[name] for name in others)
-        if each.advice is None or each.bench is None or not shared:
+        kind, advice, bench = each.section.kind or "", each.advice, each.bench
+        if advice is None or bench is None:
             out.append(each)
             continue
-        before = each.advice.recommended
-        now = estimate(before.scheme, with_loads_of_other_kinds(each.bench, each.section, limits, others, benches))
-        ranking = tuple(now if c is before else c for c in each.advice.ranking)
-        current = now if each.advice.current is before else each.advice.current
-        out.append(replace(each, advice=replace(each.advice, recommended=now, ranking=ranking, current=current)))
+        best, current = advice.recommended, advice.current
+        if others := _sharing(kind, advised):
+            best = estimate(best.scheme, with_loads_of_other_kinds(bench, each.section, limits, others, benches))
+            current = best if current is advice.recommended else current
+        if current is not None and _sharing(kind, in_use):
+            current = estimate(current.scheme, with_loads_of_other_kinds(bench, each.section, limits, {}, benches))
+        ranking = tuple(best if c is advice.recommended else c for c in advice.ranking)
+        moving = [name for name, other in of_kind.items() if name != kind and not other.keep]
+        warnings = (*each.warnings, *_cooler_once_moved(advice, best, current, moving))
+        given = replace(advice, recommended=best, ranking=ranking, current=current)
+        out.append(replace(each, advice=given, warnings=warnings))
     return out
+
+
+COOLER = 1.05
+"""Times the load of the hottest partition today, of that beside the advised keys of other kinds, worth a sentence."""
+
+
+def _cooler_once_moved(
+    advice: Advice, best: CostEstimate, current: CostEstimate | None, moving: Sequence[str]
+) -> tuple[str, ...]:
+    """That keys are kept because other kinds leave their partitions."""
+    if not advice.keep or current is None or current.hot is None or best.hot is None or not moving:
+        return ()
+    today, then = current.hot.entities_per_s, best.hot.entities_per_s
+    if today <= COOLER * then:
+        return ()
+    others = " and ".join(moving)
+    return (
+        f"these figures hold once {others} got the advised keys: today the hottest partition takes {amount(today)} "
+        f"entities/s with the rows of {others} in it",
+    )
+
+
+def _sharing(kind: str, schemes: Mapping[str, KeyScheme]) -> dict[str, KeyScheme]:
+    """The schemes of the other kinds, if one of them has a PartitionKey of this one; else none."""
+    templates = {name: {key.partition for key, _ in scheme.each_key()} for name, scheme in schemes.items()}
+    others = {name: scheme for name, scheme in schemes.items() if name != kind}
+    shared = any(templates.get(kind, set()) & templates[name] for name in others)
+    return others if shared else {}
 
 
 def _arranged(
