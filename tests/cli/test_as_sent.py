@@ -84,3 +84,28 @@ def test_requests_for_an_index_row_by_its_partition_read_what_they_need(run: Run
     words = ("analyze", "orders.csv", "--log", "log.jsonl", "--design", "design.yaml", "--format", "json")
     (table,) = json.loads(run(*words).stdout)["tables"]
     assert not any("names no RowKey" in warning for warning in table["warnings"])
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_rows_of_other_kinds_in_the_partition_count_once(moves: bool, run: Run, tmp_path: Path) -> None:
+    """500 orders and 20 users of each tenant: a query by a property reads the 520, also where the users move."""
+    orders = [(f"t{n % 4}", f"O{n:05}") for n in range(2_000)]
+    users = [(f"t{n % 4}", f"U{n:03}") for n in range(80)]
+    (tmp_path / "User.csv").write_text("tenant,user\n" + "".join(f"{t},{u}\n" for t, u in users))
+    (tmp_path / "Order.csv").write_text("tenant,order\n" + "".join(f"{t},{o}\n" for t, o in orders))
+    heavy = "      - {name: all, kind: User, filter: \"tenant eq '{tenant}'\", rate: 900/s}\n" if moves else ""
+    (tmp_path / "design.yaml").write_text(
+        "schema: 1\ntables:\n  Shop:\n    partition_key: '{tenant}'\n    kinds:\n"
+        "      User: {row_key: 'USER:{user}', properties: {tenant: string, user: string}}\n"
+        "      Order: {row_key: 'ORDER:{order}', properties: {tenant: string, order: string}}\n"
+        "    queries:\n      - {name: one, kind: User, rate: 1/s,\n"
+        "         filter: \"tenant eq '{tenant}' and user eq '{user}'\"}\n"
+        f"{heavy}"
+    )
+    sent = [f"PartitionKey eq '{t}' and order eq '{o}'" for t, o in orders]
+    lines = [{"table": "Shop", "at": 1_790_000_000 + n / 10, "op": "query", "filter": f} for n, f in enumerate(sent)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    words = ("User=User.csv", "Order=Order.csv", "--log", "log.jsonl", "--design", "design.yaml", "--format", "json")
+    tables = {t["kind"]: t for t in json.loads(run("analyze", *words).stdout)["tables"]}
+    assert (tables["User"]["ranking_says"] == "change") is moves
+    assert any("read the 520 rows of a partition" in warning for warning in tables["Order"]["warnings"])

@@ -11,6 +11,7 @@ from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.list_values import list_part
 from pkadvisor.documents.part import NAMES_NO_ROW_KEY
 from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import amount, percent, ratio
@@ -68,6 +69,8 @@ def sent_without_keys(current: CostEstimate, bench: Bench) -> SentWithoutKeys | 
                 continue  # where $top stops a request, it reads no whole partition
             demand, per_s = demands[cost.name], cost.peak_per_s * share
             partition = [*current.scheme.each_key()][cost.plan.via][0].partition
+            if list_part(partition) is not None:
+                continue  # an index row for each of several values is not asked for by properties
             rows = _rows_in_partition(demand, partition, current, bench)
             hottest = _hottest(demand, partition, bench, rows * demand.weights * per_s)
             if whole == "table":
@@ -81,7 +84,8 @@ def sent_without_keys(current: CostEstimate, bench: Bench) -> SentWithoutKeys | 
 
 def _rows_of_table(current: CostEstimate, bench: Bench) -> float:
     """The rows of all kinds, with their index rows."""
-    return bench.population.total * len([*current.scheme.each_key()]) + sum(kind.total for kind in bench.other_kinds)
+    others = sum(kind.total for kind in bench.other_kinds if not kind.advised)
+    return bench.population.total * len([*current.scheme.each_key()]) + others
 
 
 def _rows_in_partition(demand: Demand, partition: tuple[Part, ...], current: CostEstimate, bench: Bench) -> Floats:
@@ -90,11 +94,12 @@ def _rows_in_partition(demand: Demand, partition: tuple[Part, ...], current: Cos
     ids, _ = population.groups(atoms)
     inside = sum(1 for key, _ in current.scheme.each_key() if key.partition == partition)
     own = population.counts(atoms)[ids[demand.instances]] * (inside * population.total / max(1, population.rows))
-    others = [kind for kind in bench.other_kinds if kind.key is not None and kind.key.partition == partition]
+    others = [o for o in bench.other_kinds if o.key is not None and o.key.partition == partition]
+    others = [o for o in others if not o.advised and not o.hashed]
     if not others:
         return np.asarray(own, dtype=np.float64)
     texts = key_texts(partition, population=population, rows=population.frame[demand.instances]).to_series()
-    return np.asarray(own + sum(kind.in_partitions(partition, texts) for kind in others))
+    return np.asarray(own + sum(o.in_partitions(partition, texts) for o in others))
 
 
 def _hottest(demand: Demand, partition: tuple[Part, ...], bench: Bench, load: Floats) -> float:
