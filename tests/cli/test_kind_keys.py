@@ -290,7 +290,7 @@ def test_loads_of_two_kinds_on_one_partition_add_up_in_every_command(tmp_path: P
     assert loads == [pytest.approx(2_800, rel=1e-3), pytest.approx(1_400, rel=1e-3)]
     (warning,) = tables["Keg"]["warnings"]
     assert warning.startswith(
-        "these figures hold once Batch got the advised keys: today the hottest partition takes 2,8"
+        "these figures hold once Batch moved to the advised keys: today the hottest partition takes"
     )
     _, out, _ = ask("score", *words)
     scored = [

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from pkadvisor.design.choice.kind_labels import LABEL_MOST
+from pkadvisor.design.choice.kind_labels import label_word
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key, KeyScheme, multi_valued, variable
 from pkadvisor.design.keys.transforms import Each, ListPart, Lower, Part
@@ -362,7 +362,7 @@ def each_row(demand: Demand, several: Several, scheme: KeyScheme, ground: Propos
     """The key of rows for each value beside a main key: what the class fixes, the value; then what tells entities
     apart."""
     others = list(_others(demand, several.part.property, ground.bench.population))
-    label = "".join(c for c in several.part.property.upper() if c.isalnum())[:LABEL_MOST] + ":"
+    label = f"{label_word(several.part.property)}:"
     identity = [
         p for p in (*variable(scheme.main.partition), *variable(scheme.main.row)) if not set(p.properties) & {*others}
     ]

@@ -30,15 +30,15 @@ def with_loads_of_other_kinds(
     """The bench with the loads of the other kinds under their current keys, or those ``settled`` for them, by the
     PartitionKeys that rows of both may have. ``benches`` keeps those of the other kinds, which are made where needed.
     """
-    loads, kept = {}, benches if benches is not None else {}
+    loads, by_kind = {}, benches if benches is not None else {}
     for other in section.siblings:
         kind = other.kind or ""
         scheme = settled.get(kind) or keys_in_use(other)
         if scheme is None or not _may_share(bench, scheme):
             continue
-        if kind not in kept:
-            kept[kind] = _bench_of(other, scheme, limits)
-        theirs = kept[kind]
+        if kind not in by_kind:
+            by_kind[kind] = _bench_of(other, scheme, limits)
+        theirs = by_kind[kind]
         loads[kind] = _loads_of(theirs, scheme) if theirs is not None else {}
     in_use = [
         rows.with_loads({} if rows.kind in settled else loads.get(rows.kind, {}))

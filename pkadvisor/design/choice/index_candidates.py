@@ -17,7 +17,7 @@ from dataclasses import replace
 from pkadvisor.design.choice.candidates import PERIODS, equalities
 from pkadvisor.design.choice.finer_keys import bucket_properties, buckets_by
 from pkadvisor.design.choice.key_building import KeyGround, digits, part_for, range_parts
-from pkadvisor.design.choice.kind_labels import LABEL_MOST
+from pkadvisor.design.choice.kind_labels import label_word
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lead, leading_text, variable
@@ -46,7 +46,7 @@ def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:
     ordered = list(parts)
     for part in [p for p in ordered if not besides & set(p.properties)] + ordered:
         for name in part.properties:
-            return "".join(ch for ch in name.upper() if ch.isalnum())[:LABEL_MOST] + ":"
+            return f"{label_word(name)}:"
     return "ROW:"
 
 

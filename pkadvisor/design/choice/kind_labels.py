@@ -13,11 +13,16 @@ LABEL_MOST: Final = 24
 """Characters of a label; longer names are cut."""
 
 
+def label_word(name: str) -> str:
+    """The letters and digits of a name in capitals, for a label."""
+    return "".join(ch for ch in name.upper() if ch.isalnum())[:LABEL_MOST]
+
+
 def kind_labels(kinds: Sequence[str]) -> dict[str, str]:
     """A label for each kind of a table, of which none begins another: its name, with a number where two are alike."""
     out = dict[str, str]()
     for kind in kinds:
-        word = "".join(ch for ch in kind.upper() if ch.isalnum())[:LABEL_MOST] or "KIND"
+        word = label_word(kind) or "KIND"
         texts = (f"{word}{'' if n == 1 else n}:" for n in count(1))
         out[kind] = next(text for text in texts if text not in out.values())
     return out

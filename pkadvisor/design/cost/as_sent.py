@@ -29,7 +29,7 @@ SHARE_LEAST = 0.05
 class SentWithoutKeys:
     """A class whose logged requests name too little of the keys: which ``share`` of them, so that they read a whole
     ``partition`` or ``table``, the mean rows that these read and that the filter for the current keys reads, and the
-    load of the hottest partition by these alone, in entities a second at the peak."""
+    load of the hottest partition by these alone, in entities a second at the peak, when ``per_s`` of them are sent."""
 
     name: str
     whole: str

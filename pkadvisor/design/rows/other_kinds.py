@@ -1,6 +1,7 @@
-"""Rows of the other kinds of a table: a request that no key bounds to one kind reads them as well.
+"""Rows of the other kinds of a table: a request that no key bounds to one kind reads them, and their load adds up.
 
-Their keys are those in use: what is proposed for another kind is not known while one kind is judged.
+Rows are counted under the keys in use. Loads are those under the keys in use, or those advised for kinds that were
+judged before.
 """
 
 from __future__ import annotations
@@ -50,8 +51,7 @@ class RowsOfKind:
         return bool(self._loads)
 
     def load_at(self, partitions: pl.Series) -> Floats:
-        """Entities a second at the peak that the requests for rows of this kind read in some partitions; of two rows of
-        one kind in a partition those of both."""
+        """Entities a second at the peak that requests for this kind read and write in some partitions."""
         return np.array([self._loads.get(text, 0.0) for text in partitions.to_list()])
 
     @property

@@ -200,11 +200,16 @@ MUCH_MISSED = 10.0
 """Per cent of the requests of a query that ask in another case only, from which on that is no question but a caveat."""
 
 
+def _percent_of(sentence: str) -> float:
+    """The per cent that a sentence begins with; ``<0.01 %`` counts as its bound."""
+    return float(sentence.partition(" %")[0].removeprefix("<"))
+
+
 def _case_misses(table: AnalysisTable, best: AnalysisFullScheme) -> str:
     """That much of what a query asks for is in the data in another case only."""
     asked, _, key = next((t for t in table.notes if OTHER_CASE in t), "").partition(OTHER_CASE)
     part = key.partition(" finds ")[0]
-    if not asked or float(asked.partition(" %")[0]) < MUCH_MISSED or part in best.partition_key + best.row_key:
+    if not asked or _percent_of(asked) < MUCH_MISSED or part in best.partition_key + best.row_key:
         return ""
     return f"{asked.partition(' (')[0]} differs in case alone; only {part} finds it."
 
@@ -213,7 +218,7 @@ def _absent(table: AnalysisTable) -> str:
     """Whether rows are missing, where the log asks mostly for keys that the data lacks."""
     absent = next((t for t in table.notes if t.endswith(NOT_IN_DATA)), "")
     share, _, query = absent.removesuffix(NOT_IN_DATA).partition(" % of the keys that '")
-    if not query or float(share) <= 100 * ABSENT_SHARE:
+    if not query or _percent_of(absent) <= 100 * ABSENT_SHARE:
         return ""
     return f"is the export whole? {share} % of the keys that '{brief(query)}' asks for are not in it."
 

@@ -81,6 +81,8 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     table["notes"] = [*notes, f"34 {asked}{OTHER_CASE}{{lower(bib)}} finds every spelling; eq finds one"]
     caveat = "34 % of what 'by-bib' asks of bib differs in case alone; only {lower(bib)} finds it."
     assert said() == {"Caveat": caveat, "Check": "can two entities with the same race have the same bib?"}
+    table["notes"] = [*notes, f"<0.01 {asked}{OTHER_CASE}{{lower(bib)}} finds every spelling; eq finds one"]
+    assert "Caveat" not in said() and said()["Check"].startswith("does case matter? <0.01 %")
     table["notes"] = [*notes, f"3 {asked}{OTHER_CASE}{{lower(bib)}} finds every spelling; eq finds one"]
     check = f"does case matter? 3 {asked} differs in case alone; {{lower(bib)}}, a new key, finds it."
     assert said() == {"Check": check}

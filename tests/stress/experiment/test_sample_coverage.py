@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -142,6 +143,6 @@ def test_more_parameters_are_sent_where_one_alone_would_load_a_partition() -> No
 def test_so_many_parameters_are_compared_as_their_changes_can_be_written_down(changed: float, most: int) -> None:
     """A purge of a day changes 14,400 rows: those of all 57,600 days that may be asked for took 6 GB."""
     cost = SimpleNamespace(name="purge", entities_written=changed)
-    table = SimpleNamespace(designs=[SimpleNamespace(estimate=SimpleNamespace(classes=[cost]))])
-    demand = SimpleNamespace(query=SimpleNamespace(name="purge"))
-    assert compared_most(demand, table) == most  # type: ignore[arg-type]
+    table: Any = SimpleNamespace(designs=[SimpleNamespace(estimate=SimpleNamespace(classes=[cost]))])
+    demand: Any = SimpleNamespace(query=SimpleNamespace(name="purge"))
+    assert compared_most(demand, table) == most

@@ -67,7 +67,7 @@ def judge_tables(
             for j in judged_tables
             if j.section.table == section.table and j.advice is not None and not j.advice.keep
         }
-        kept = benches.setdefault(section.table, {})
+        of_table = benches.setdefault(section.table, {})
         one = judge(
             section,
             limits,
@@ -76,7 +76,7 @@ def judge_tables(
             budgets=budgets,
             detailed=detailed,
             settled=settled,
-            benches=kept,
+            benches=of_table,
         )
         judged_tables.append(finished(one))
     checked(judged_tables)
@@ -269,8 +269,8 @@ def _cooler_once_moved(
         return ()
     others = " and ".join(moving)
     return (
-        f"these figures hold once {others} got the advised keys: today the hottest partition takes {amount(today)} "
-        f"entities/s with the rows of {others} in it",
+        f"these figures hold once {others} moved to the advised keys: today the hottest partition takes "
+        f"{amount(today)} entities/s, as rows of {others} lie in it",
     )
 
 
