@@ -32,6 +32,8 @@ KILLS_OF_A_DIRECTORY = 10
 DIRECTORIES, BLOCK = 50, 5
 ROUNDS_MAX = 3_000
 BACKUP_TURN = 5
+NOTES_MAX = 250
+"""Notes after which a process is killed at once, however fast the disk is: what the test costs does not follow it."""
 READ_TURNS = sizes([BACKUP_TURN], range(KILLS_OF_A_DIRECTORY), "simulation")
 DURABILITIES = ("synced", "every 20 ms", "written")
 
@@ -170,7 +172,9 @@ def _killed(forker: subprocess.Popen[str], line: str, notes: Path, least: int, a
         while len(_lines(notes)) < least:
             assert time.monotonic() < patience_s, "it does not open"
             time.sleep(0.002)
-        time.sleep(after_s)
+        end_s = time.monotonic() + after_s
+        while time.monotonic() < end_s and len(_lines(notes)) < least + NOTES_MAX:
+            time.sleep(0.002)
         yield lines
     finally:
         with suppress(ProcessLookupError):  # it has ended by itself, and noted why
