@@ -247,7 +247,10 @@ def _requests(plan: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench,
     if plan.back:
         way = walk_back(plan, demand, population)
         fan_out *= way.periods
-        scanned, own = np.minimum(scanned, way.count), np.minimum(own, way.count)
+        # Rows of other kinds in these partitions are read with each period that is asked.
+        of_others, in_all = np.maximum(scanned - own, 0.0), own
+        own = np.minimum(own, way.count)
+        scanned = own + of_others * np.where(in_all > 0, own / np.maximum(in_all, 1e-9), 1.0)
     elif plan.periods is not None:
         fan_out *= _period_count(plan, demand, population)
     if exact_answer(demand, population):  # every entity returned was read, however few of them a sample shows

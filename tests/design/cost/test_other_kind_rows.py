@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -78,3 +79,21 @@ def test_requests_that_top_ends_count_the_rows_of_their_own_kind_alone() -> None
         found = read_of(query("first", text, top=2), scheme("{id}"), "{id}")
         alone = read_of(query("first", text, top=2), scheme("ID:{id}"), "{id}")
         assert (found.entities, found.requests) == (alone.entities, alone.requests)
+
+
+def test_going_back_by_periods_reads_the_index_rows_of_each_period() -> None:
+    """An index row of each entity lies in its period: twice the rows are read, in the same periods."""
+    columns = {
+        "city": [f"c{n % 2}" for n in range(12)],
+        "id": [900 - n for n in range(12)],
+        "at": [datetime(2026, 1 + n // 4, 1 + n) for n in range(12)],
+    }
+    rows = population_of(columns, {**TYPES, "id": EdmType.INT64, "at": EdmType.DATETIME})
+    newest_first = query("newest", "city eq '{city}'", order=("-at",), top=3)
+    (demand,) = bench_of(rows, newest_first).demands
+    month = "{time(at,'yyyy-MM')}"
+    main = parse_key(month, "{sortable(id)}")  # hexadecimal digits lie on both sides of the label
+    beside = KeyScheme(main, (IndexRow(parse_key(month, "I0:{id}"), "pointer"),))
+    alone, both = (best_read(demand, keys, bench_of(rows, newest_first)) for keys in (KeyScheme(main), beside))
+    assert (alone.entities, alone.requests) == (8, 2)
+    assert (both.entities, both.requests) == (16, 2)
