@@ -117,7 +117,7 @@ def outlook(document: ReviewDocument) -> list[str]:
     if is_gate_off(document) or document.outcome == "unreadable":
         return []
     if document.outcome == "failed":
-        return ["the current keys are judged"] if any(t.figures is not None for t in tables) else []
+        return ["these are the current keys"] if any(t.figures is not None for t in tables) else []
     broken = [first for t in tables if t.figures is not None and (first := t.figures.first_break) is not None]
     soonest = min(broken, key=lambda first: first.factor, default=None)
     priced = sum(t.figures is not None for t in tables)
@@ -146,7 +146,9 @@ def next_step(document: ReviewDocument) -> tuple[str, str]:
         return f"correct {name}:{line}:{column}, which cannot be read", ""
     unsuppressed = open_findings(document)
     gating = [(name, f) for name, f in unsuppressed if f.gating]
-    for name, finding in gating or unsuppressed:
+    open_first = gating or unsuppressed
+    # What all tables ask together follows from what one of them does.
+    for name, finding in sorted(open_first, key=lambda each: each[1].subject.scope == "design"):
         verb = "fix" if gating else "look at"
         place = f"{name}:{finding.place.line}"
         return f"{verb} {finding.rule} in {place} first", f"advisor explain {finding.rule}"

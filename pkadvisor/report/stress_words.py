@@ -19,7 +19,7 @@ REQUESTS = (
 )
 """What is counted; said once, where the reader of a page first meets it."""
 STATES = "warmed up: the table is already split into ranges as under this load; cold start: a new table of one range"
-SIMULATED, SERVED = "hottest, simulated", "hottest, all served"
+SIMULATED, SERVED = "hottest, simulated", "hottest if all served"
 HOTTEST = f"{SIMULATED}: with retries, without the pages of requests given up; all served: without throttling"
 """The two loads of the hottest partition."""
 SAMPLED_FROM = 1.5

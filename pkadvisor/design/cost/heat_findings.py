@@ -32,7 +32,7 @@ HELPS = {
     "first-rows": "give each reader a hash bucket of its own to ask, or use a queue service",
     "append-only": "no split helps: begin the PartitionKey with hash buckets or another property",
     "scan-load": "only a key whose parts the filter fixes reads fewer entities",
-    "account": "only fewer requests or a second storage account help",
+    "account": "keys that need fewer requests help, or a second storage account",
 }
 """What helps against each verdict."""
 ALONE = 1.1

@@ -62,7 +62,7 @@ def _instead(flip: AnalysisFlip, table: AnalysisTable, inputs: str) -> list[str]
         else:
             ways = ["then no index row is needed" if not rows else f"then the index rows are {' and '.join(rows)}"]
     else:
-        bare = " alone" if best is not None and best.index_rows and not rows else ""
+        bare = " with no index row" if best is not None and best.index_rows and not rows else ""
         ways = [f"then {' + '.join([_pair(keys.partition_key, keys.row_key), *rows])}{bare} is better"]
     return [*ways, command] if command and rows + ways != ["then no index row is needed"] else ways
 

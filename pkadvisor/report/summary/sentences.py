@@ -23,7 +23,7 @@ from pkadvisor.report.summary.figures import (
 from pkadvisor.report.summary.scans import query_reads, reads_only_what_it_returns, still_scans
 from pkadvisor.report.summary.verdicts import ADD_INDEX_ROW, condition, no_key_holds, ranking_of, sureness
 
-BUSIEST = "is the log of the busiest time?"
+BUSIEST = "does the log cover the busiest time?"
 ONLY_READ = "is this table only read? The log has no writes of it."
 QUERY = "query"
 NOT_PRICED = "' is left out of the cost: "
@@ -297,11 +297,14 @@ def _why_change(table: AnalysisTable, current: AnalysisFullScheme, best: Analysi
         return f"Current keys: {head_of(broken[0].message)}."
     first = first_break(current)
     if current.violations and first is not None:
-        outlook, growth = table.forecast, "less than the growth to plan for"
+        outlook, growth = table.forecast, ", less than the growth to plan for"
         if outlook is not None:
-            growth = f"the growth to plan for is {ratio(outlook.horizon_factor)} ({outlook.basis})"
+            times, assumed = ratio(outlook.horizon_factor), outlook.basis == "assumed"
+            growth = (
+                f"; no growth is declared, {times} is assumed" if assumed else f", {times} growth is {outlook.basis}"
+            )
         when = first.when.removesuffix(" today's load")
-        return f"Current keys break {when}, {growth}{': ' if waste else '.'}{waste}"
+        return f"Current keys break {when}{growth}{': ' if waste else '.'}{waste}"
     if waste:
         return waste
     return f"The current keys lose by {lost(current.loses)}." if current.loses else ""
@@ -367,7 +370,7 @@ def _stale(best: AnalysisFullScheme) -> str:
     }  # fmt: skip
     readers = [c for c in best.classes if c.operation == "query" and c.via in late]
     busiest = max(readers, key=lambda c: float(c.rate_per_s), default=None)
-    rows = "Its index row lags" if len(late) == 1 else "Index rows lag"
+    rows = "Its index row comes later" if len(late) == 1 else "Index rows come later"
     who = "readers" if busiest is None else f"'{brief(busiest.name)}'"
     return f"can {who} do without the newest rows? {rows}."
 

@@ -52,11 +52,11 @@ def milliseconds_of(value: float | None) -> str:
 
 
 def simulated(settings: StressSetting, table: StressTable) -> str:
-    """How long which load was run: ``5 min of the load of the worst minute: 376 requests/s of 3 queries``."""
+    """How long which load was run: ``5 min of the load of the worst minute: 376 requests/s of 3 classes``."""
     classes = table.designs[0].runs[0].classes
     sent = [entry for entry in classes if entry.requests]
     rare = ", ".join(f"'{brief(entry.name)}'" for entry in classes if not entry.requests)
-    what = "1 query or write" if len(sent) == 1 else f"{len(sent)} queries and writes"
+    what = "one class" if len(sent) == 1 else f"{len(sent)} classes"
     grown = f" after {settings.growth_months:g} months of growth" if settings.growth_months else ""
     warm = table.offered_requests_per_s
     share, part = stress_words.sampled_share(table), ""

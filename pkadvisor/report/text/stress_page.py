@@ -119,7 +119,10 @@ def _answer(page: Page, document: StressDocument) -> None:
         bears = "sustains the load" if verdict.bears else "does not sustain the load"
         share = stress_words.sampled_share(table)
         if share < 1:
-            bears = bears.replace("the load", f"the {percent(share)} of the load that is of partitions in the data")
+            bears = bears.replace(
+                "the load",
+                f"the {percent(share)} of the load that was simulated (the rest goes to partitions not in the data)",
+            )
         if verdict.level == "untested":
             bears = "no verdict, this run leaves out what decides"
         if document.settings.faults:

@@ -21,7 +21,7 @@ from pkadvisor.report.words import _in_keys_alone
 from tests.report.summary.test_summary import Document, only, summarize
 from tests.report.support import result
 
-STALE = "can 'by-age' do without the newest rows? Its index row lags."
+STALE = "can 'by-age' do without the newest rows? Its index row comes later."
 
 
 # -- sentences --------------------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ def test_the_caveat_and_the_check_are_the_first_of_those_that_matter() -> None:
     table["data"]["sampling"] = "complete"
     assert said() == {"Check": "are the declared rates right? No log was given."}
     found["log"] = result("microblog")["log"]
-    assert said() == {"Check": "is the log of the busiest time?"}
+    assert said() == {"Check": "does the log cover the busiest time?"}
     table["workload"] = [each for each in table["workload"] if each["operation"] == "query"]
     assert said() == {"Check": "is this table only read? The log has no writes of it."}
     found["log"] = None
@@ -282,7 +282,7 @@ def test_some_bytes_of_a_key_are_no_reason_to_rewrite_what_is_kept() -> None:
         (None, ("", "X"), "an index row 'X' | '' would help"),
         (None, ("", "X", "Y"), "index rows X | '' and Y | '' would help"),
         (None, ("X",), "the index rows are X | ''"),
-        (("{event}", "{bib}"), (), "{event} | {bib} alone is better"),
+        (("{event}", "{bib}"), (), "{event} | {bib} with no index row is better"),
         (("{event}_{distance}", "{bib}"), ("X",), "{event}_{distance} | {bib} + X | '' is better"),
     ],
 )
