@@ -158,7 +158,7 @@ def test_the_load_that_would_all_be_served_is_that_of_the_run() -> None:
     def served(load: str) -> set[str]:
         found["settings"]["load"] = load
         line = next(line for line in page(found).splitlines() if "hottest if all served" in line)
-        return set(line.split()[3:])
+        return set(line.split()[4:])
 
     assert served("x1") == {"0.20x"}
     assert served("x10") == {"2x"}
