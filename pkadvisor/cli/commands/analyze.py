@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import is_terminal, make_console, may_move_the_cursor, redact_result, say, wants_color
@@ -16,11 +16,11 @@ from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import (
-    DataFiles,
+    DATA_FILES,
+    RESULT_FILES,
     InputOptions,
     Judging,
     Redact,
-    ResultFiles,
     ResultFormat,
     ResultShared,
     Shared,
@@ -45,15 +45,13 @@ EPILOG = examples(
 
 @unfold
 def analyze(
-    data: DataFiles = None,
+    data: list[str] | None = DATA_FILES,
     *,
     reading: InputOptions,
-    out: ResultFiles = None,
+    out: list[str] | None = RESULT_FILES,
     judging: Judging,
-    top: Annotated[int, option("--top", metavar="N", min=1, help="Schemes to show.", env="TOP", show_default=True)] = 5,
-    details: Annotated[
-        bool, option("--details", help="Show queries, costs, ranking and evidence too.", env="DETAILS")
-    ] = False,
+    top: int = option("Schemes to show.", 5, metavar="N", env=True, min=1),
+    details: bool = option("Show queries, costs, ranking and evidence too.", False, env=True),
     paging: Paging,
     shared: ResultShared,
 ) -> None:

@@ -6,9 +6,7 @@ import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.score import json_of_keys
@@ -17,7 +15,16 @@ from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
-from pkadvisor.cli.shared import InputOptions, ResultFiles, ResultFormat, ResultShared, Shared, option, unfold
+from pkadvisor.cli.shared import (
+    RESULT_FILES,
+    InputOptions,
+    ResultFormat,
+    ResultShared,
+    Shared,
+    argument,
+    option,
+    unfold,
+)
 from pkadvisor.errors import ConstraintError, UsageError
 
 if TYPE_CHECKING:
@@ -33,26 +40,16 @@ EPILOG = examples(
 
 @unfold
 def compare(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="A result, a score card or a design file.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Another one of the same kind.")],
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[DATA]", help="For two designs: the data files of both.", show_default=False),
-    ] = None,
+    old: str = argument("A result, a score card or a design file.", "OLD"),
+    new: str = argument("Another one of the same kind.", "NEW"),
+    data: list[str] | None = argument("For two designs: the data files of both.", "[DATA]", None),
     *,
-    fail_if_worse: Annotated[
-        list[str] | None,
-        option(
-            "--fail-if-worse",
-            metavar="K=SHARE",
-            help="Exit 1 if K is worse by more than that, e.g. score=5%. Repeatable.",
-        ),
-    ] = None,
+    fail_if_worse: list[str] | None = option(
+        "Exit 1 if K is worse by more than that, e.g. score=5%. Repeatable.", metavar="K=SHARE"
+    ),
     reading: InputOptions,
-    out: ResultFiles = None,
-    details: Annotated[
-        bool, option("--details", help="Show every measure, query and write that differs too.", env="DETAILS")
-    ] = False,
+    out: list[str] | None = RESULT_FILES,
+    details: bool = option("Show every measure, query and write that differs too.", False, env=True),
     paging: Paging,
     shared: ResultShared,
 ) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from pkadvisor.cli.console import write_text
 from pkadvisor.cli.examples import examples
-from pkadvisor.cli.shared import COMPLETE, Shared, unfold
+from pkadvisor.cli.shared import COMPLETE, Shared, argument, unfold
 
 EPILOG = examples("advisor completion bash", "advisor completion zsh")
 
@@ -23,7 +21,7 @@ class Shell(StrEnum):
 
 @unfold
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh, fish or powershell.")],
+    shell: Shell = argument("bash, zsh, fish or powershell.", "SHELL"),
     *,
     shared: Shared,
 ) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import MISSING
 from enum import StrEnum
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import escape, redact_result, write_text
 from pkadvisor.cli.examples import examples
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.settings_schema import config_schema
-from pkadvisor.cli.shared import Format, Shared, option, say_next, unfold
+from pkadvisor.cli.shared import Format, Shared, argument, option, say_next, unfold
 from pkadvisor.documents.schema import document_schema
 from pkadvisor.observe.design_file.declaration import design_schema
 from pkadvisor.review.rules.rule_schema import rule_schema
@@ -60,7 +59,7 @@ def published_schema(of: str) -> dict[str, Any]:
 @unfold
 def schema(
     *,
-    of: Annotated[SchemaName, option("--of", help="Which document.")],
+    of: SchemaName = option("Which document.", MISSING),
     shared: Shared,
 ) -> None:
     """Print the JSON Schema of a document, whatever --format says."""
@@ -69,10 +68,7 @@ def schema(
 
 @unfold
 def show(
-    design: Annotated[
-        str | None,
-        typer.Argument(metavar="[DESIGN]", help="Show the settings for this design file.", show_default=False),
-    ] = None,
+    design: str | None = argument("Show the settings for this design file.", "[DESIGN]", None),
     *,
     shared: Shared,
 ) -> None:

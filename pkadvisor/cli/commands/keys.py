@@ -9,14 +9,14 @@ from pkadvisor.cli.console import redact_result, write_bytes, write_text
 from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.paging import text_page
-from pkadvisor.cli.shared import DataFiles, Format, InputOptions, Shared, say_next, unfold
+from pkadvisor.cli.shared import DATA_FILES, Format, InputOptions, Shared, say_next, unfold
 
 EPILOG = examples("advisor keys --sample footrace", "advisor keys --sample microblog --format json")
 
 
 @unfold
 def keys(
-    data: DataFiles = None,
+    data: list[str] | None = DATA_FILES,
     *,
     reading: InputOptions,
     shared: Shared,

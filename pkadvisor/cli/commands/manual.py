@@ -6,13 +6,11 @@ import io
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
-
-import typer
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pkadvisor.cli.console import escape_page, is_terminal, make_console, wants_color, write_bytes, write_text
 from pkadvisor.cli.examples import examples
-from pkadvisor.cli.shared import Format, Shared, option, page_words, unfold
+from pkadvisor.cli.shared import Format, Shared, argument, option, page_words, unfold
 from pkadvisor.errors import UsageError
 from pkadvisor.manual import PAGES, near_pages, page_text, title_and_summary
 
@@ -27,12 +25,9 @@ _LINK = re.compile(r"\[([^]]+)\]\(([a-z-]+)\.md(?:#[\w-]*)?\)")
 
 @unfold
 def manual(
-    page: Annotated[
-        str | None,
-        typer.Argument(metavar="PAGE", help="The name of a page.", show_default=False, autocompletion=page_words),
-    ] = None,
+    page: str | None = argument("The name of a page.", "PAGE", None, autocompletion=page_words),
     *,
-    raw: Annotated[bool, option("--raw", help="Print Markdown on a terminal too.")] = False,
+    raw: bool = option("Print Markdown on a terminal too.", False),
     shared: Shared,
 ) -> None:
     """List the pages of the manual, or print one of them.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,7 +23,7 @@ from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files
 from pkadvisor.cli.output import size_text, write_whole
 from pkadvisor.cli.paging import Paging
 from pkadvisor.cli.settings import Settings
-from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, unfold
+from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, argument, unfold
 from pkadvisor.errors import AdvisorError, UsageError
 from pkadvisor.files import exists
 from pkadvisor.values import dataclass
@@ -44,10 +44,7 @@ EPILOG = examples(
 
 @unfold
 def review(
-    designs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DESIGN...", help="Design files, globs or '-'.", show_default=False),
-    ] = None,
+    designs: list[str] | None = argument("Design files, globs or '-'.", "DESIGN...", None),
     *,
     evidence: ReviewEvidence,
     gate: GateOptions,

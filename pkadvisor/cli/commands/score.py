@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import of_the_project, settings_for
@@ -16,12 +14,13 @@ from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import (
+    RESULT_FILES,
     InputOptions,
     Judging,
-    ResultFiles,
     ResultFormat,
     ResultShared,
     Shared,
+    argument,
     option,
     typed_again,
     unfold,
@@ -40,21 +39,13 @@ EPILOG = examples(
 
 @unfold
 def score(
-    texts: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[DESIGN] [DATA]", help="The design file, then data files.", show_default=False),
-    ] = None,
+    texts: list[str] | None = argument("The design file, then data files.", "[DESIGN] [DATA]", None),
     *,
     reading: InputOptions,
-    scheme: Annotated[
-        list[str] | None,
-        option("--scheme", metavar="KEYS", help="Other keys: 'PARTITIONKEY | ROWKEY'. Repeatable."),
-    ] = None,
+    scheme: list[str] | None = option("Other keys: 'PARTITIONKEY | ROWKEY'. Repeatable.", metavar="KEYS"),
     judging: Judging,
-    out: ResultFiles = None,
-    details: Annotated[
-        bool, option("--details", help="Show the parts of the score, queries and terms too.", env="DETAILS")
-    ] = False,
+    out: list[str] | None = RESULT_FILES,
+    details: bool = option("Show the parts of the score, queries and terms too.", False, env=True),
     paging: Paging,
     shared: ResultShared,
 ) -> None:

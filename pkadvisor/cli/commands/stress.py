@@ -6,7 +6,7 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,10 +19,10 @@ from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import (
-    DataFiles,
+    DATA_FILES,
+    RESULT_FILES,
     InputOptions,
     Judging,
-    ResultFiles,
     ResultFormat,
     ResultShared,
     Shared,
@@ -48,15 +48,13 @@ EPILOG = examples(
 
 @unfold
 def stress(
-    data: DataFiles = None,
+    data: list[str] | None = DATA_FILES,
     *,
     reading: InputOptions,
     judging: Judging,
     experiment: Experiment,
-    out: ResultFiles = None,
-    details: Annotated[
-        bool, option("--details", help="Show each query, heat maps and predictions too.", env="DETAILS")
-    ] = False,
+    out: list[str] | None = RESULT_FILES,
+    details: bool = option("Show each query, heat maps and predictions too.", False, env=True),
     targeting: Targeting,
     paging: Paging,
     shared: ResultShared,
