@@ -17,7 +17,6 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from pkadvisor.cli.console import is_terminal, say
-from pkadvisor.cli.examples import examples as examples
 from pkadvisor.values import dataclass
 
 

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.cli.commands.analyze import build_request, listen
-from pkadvisor.cli.commands.score import json_of_keys
+from pkadvisor.cli.commands.score import RENDERERS
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
-from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
+from pkadvisor.cli.paging import Paging, deliver, text_page
 from pkadvisor.cli.shared import (
     RESULT_FILES,
     InputOptions,
@@ -29,13 +28,6 @@ from pkadvisor.errors import ConstraintError, UsageError
 
 if TYPE_CHECKING:
     from pkadvisor.documents.comparison import ComparisonDocument
-
-EPILOG = examples(
-    "advisor analyze --sample footrace --out json=free.json",
-    "advisor analyze --sample footrace --budget index_rows=1 --out json=lean.json",
-    "advisor compare free.json lean.json",
-    "advisor compare free.json free.json --fail-if-worse requests_per_s=5%",
-)
 
 
 @unfold
@@ -57,6 +49,12 @@ def compare(
 
     Results are compared by the keys that they recommend. The workload of two designs is that of the log, else the one
     that NEW declares, else that of OLD.
+
+    Examples:
+        advisor analyze --sample footrace --out json=free.json
+        advisor analyze --sample footrace --budget index_rows=1 --out json=lean.json
+        advisor compare free.json lean.json
+        advisor compare free.json free.json --fail-if-worse requests_per_s=5%
     """
     from pkadvisor.design.cost.budgets import parse_pair
 
@@ -69,17 +67,13 @@ def compare(
     from pkadvisor.usecases.compare import worsened
 
     worse = worsened(document, bounds)
-    text = partial(_page, details=details, inputs=_next_command(old, new))
-    renderers: dict[ResultFormat, Renderer] = {ResultFormat.text: text, ResultFormat.json: json_of_keys}
-    deliver(document, targets, page, renderers, options, shared)
-    if worse:
-        raise ConstraintError("; ".join(worse), where="--fail-if-worse")
-
-
-def _page(document: ComparisonDocument, shared: Shared, on_terminal: bool, *, details: bool, inputs: str) -> bytes:
     from pkadvisor.report.text.comparison_page import render_comparison
 
-    return text_page(render_comparison, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
+    inputs = _next_command(old, new)
+    text = partial(text_page, render_comparison, details=details or shared.verbose, inputs=inputs)
+    deliver(document, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
+    if worse:
+        raise ConstraintError("; ".join(worse), where="--fail-if-worse")
 
 
 def _next_command(old: str, new: str) -> str:

@@ -6,10 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from pkadvisor.cli.console import write_text
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.shared import COMPLETE, Shared, argument, unfold
-
-EPILOG = examples("advisor completion bash", "advisor completion zsh")
 
 
 class Shell(StrEnum):
@@ -30,6 +27,10 @@ def completion(
     bash: add 'eval "$(advisor completion bash)"' to ~/.bashrc; zsh: the same in ~/.zshrc, after compinit.
     fish: advisor completion fish > ~/.config/fish/completions/advisor.fish.
     powershell: advisor completion powershell >> $PROFILE.
+
+    Examples:
+        advisor completion bash
+        advisor completion zsh
     """
     from typer._completion_shared import get_completion_script
 

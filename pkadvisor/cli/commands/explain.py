@@ -12,7 +12,6 @@ from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.rules import show_rule
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import redact_result, show_page, write_bytes
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, argument, option, target_words, unfold
 from pkadvisor.documents.explanation import Explanation
@@ -22,12 +21,6 @@ from pkadvisor.progress import Progress
 if TYPE_CHECKING:
     from pkadvisor.inputs import AnalyzeRequest
 
-EPILOG = examples(
-    "advisor explain PK201",
-    "advisor explain query:by-age --sample footrace --scheme recommended",
-    "advisor explain scheme:2 --sample footrace",
-    "advisor explain key '2023 Chicago Marathon__Full' --sample footrace",
-)
 QUERY = "query:"
 SCHEME = "scheme"
 CURRENT = "current"
@@ -66,6 +59,12 @@ def explain(
     loses and by how much, the queries that decide, the smallest change of one rate that would turn it, and which
     assumed numbers the verdict hangs on. --scheme alone tells the same of any keys. key VALUE tells what each piece of
     a key means. keys tells the templates that the keys in DATA look like, with the share of rows of each.
+
+    Examples:
+        advisor explain PK201
+        advisor explain query:by-age --sample footrace --scheme recommended
+        advisor explain scheme:2 --sample footrace
+        advisor explain key '2023 Chicago Marathon__Full' --sample footrace
     """
     given = list(texts or ())
     if _is_rule(target, scheme, rules):

@@ -11,7 +11,6 @@ import typer
 
 from pkadvisor.cli.commands.analyze import listen, parse_fraction, parse_share
 from pkadvisor.cli.console import is_terminal, say, write_text
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import STDIN, check_inputs, path_text
 from pkadvisor.cli.output import write_whole
 from pkadvisor.cli.shared import Format, Shared, argument, option, unfold
@@ -19,13 +18,6 @@ from pkadvisor.errors import UsageError
 from pkadvisor.usecases.init import DESIGN_FILE, PRE_COMMIT_FILE, Given, planned
 from pkadvisor.usecases.pipelines import Ci, Install, hook_text, install_from, own_source
 from pkadvisor.values import dataclass
-
-EPILOG = examples(
-    "advisor init shop --ci github --pre-commit --install git+https://example.org/tools/pkadvisor",
-    "advisor samples write microblog blog",
-    "advisor init posts --from blog/blogs.csv --yes",
-    "advisor init blogs --from blog/blogs.csv --log blog/table-000000.log.gz --yes",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +62,12 @@ def init(
 
     Files that exist are kept unless --force is given; a .pre-commit-config.yaml always is, for it holds other hooks.
     Run again, it changes nothing.
+
+    Examples:
+        advisor init shop --ci github --pre-commit --install git+https://example.org/tools/pkadvisor
+        advisor samples write microblog blog
+        advisor init posts --from blog/blogs.csv --yes
+        advisor init blogs --from blog/blogs.csv --log blog/table-000000.log.gz --yes
     """
     root = Path(folder)
     if root.exists() and not root.is_dir():

@@ -9,7 +9,6 @@ from pathlib import Path
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import of_the_project
 from pkadvisor.cli.console import redact_result, say, write_bytes
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
 from pkadvisor.cli.shared import DATA_FILES, Format, InputOptions, ReviewFormat, Shared, option, say_next, unfold
@@ -17,11 +16,6 @@ from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
 
 SHORTEST_SALT_BYTES, LONGEST_SALT_BYTES = 16, 1 << 20
-
-EPILOG = examples(
-    "advisor profile --sample footrace --out footrace.profile.json",
-    "advisor profile --profile footrace.profile.json --out merged.profile.json",
-)
 
 
 @unfold
@@ -37,6 +31,10 @@ def profile(
 
     Profiles merge: give parts with --profile. The document is JSON whatever --format says. Without any file the data,
     logs and design of pkadvisor.toml are taken.
+
+    Examples:
+        advisor profile --sample footrace --out footrace.profile.json
+        advisor profile --profile footrace.profile.json --out merged.profile.json
     """
     data, reading = of_the_project(data, reading, shared)
     inputs = settle(data, reading, command="profile")

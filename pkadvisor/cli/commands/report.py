@@ -6,18 +6,12 @@ import sys
 from pathlib import Path
 
 from pkadvisor.cli.console import is_terminal, say, write_bytes
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import check_files
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text
 from pkadvisor.cli.paging import Paging, page_of, write_page
 from pkadvisor.cli.shared import PageFormat, PageShared, argument, option, say_next, unfold
 from pkadvisor.errors import InputError, UsageError
 
-EPILOG = examples(
-    "advisor analyze --sample footrace --out json=result.json -q",
-    "advisor report result.json --out html=report.html",
-    "advisor report result.json --out html-dir=report --theme dark --sections verdict,scheme",
-)
 PAGE_FILES = option(f"Where to write ({', '.join(PageFormat)}). Repeatable.", metavar="FMT=PATH")
 
 
@@ -32,6 +26,11 @@ def report(
     """Draw a result, a stress test, a review, a comparison or a score card as one HTML page.
 
     Everything on it is in the document: nothing is read or computed again. Without --out it goes to standard output.
+
+    Examples:
+        advisor analyze --sample footrace --out json=result.json -q
+        advisor report result.json --out html=report.html
+        advisor report result.json --out html-dir=report --theme dark --sections verdict,scheme
     """
     check_files((document, "RESULT"))
     targets = parse_targets(out or (), inputs=(Path(document),), formats=PageFormat)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import redact_result, show_page, write_bytes
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Format, Shared, argument, option, rule_words, say_next, unfold
 from pkadvisor.errors import UsageError, did_you_mean
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from pkadvisor.documents.part import Part
     from pkadvisor.review.rules.rule import Rule
 
-LIST_EPILOG = examples("advisor rules list", "advisor rules list --select PK3 --format json")
-EXPLAIN_EPILOG = examples("advisor rules explain PK201", "advisor rules explain query-scans-table --format json")
-FACTS_EPILOG = examples("advisor rules facts", "advisor rules facts --format json")
 RULES = option("A folder of rules of your own as well. Repeatable.", metavar="DIR")
 LIMITS = option("Limits over the bundled ones.", metavar="FILE", env=True)
 
@@ -33,7 +29,12 @@ def list_rules(
     rules: list[str] | None = RULES,
     shared: Shared,
 ) -> None:
-    """List the rules of 'advisor review'; as JSON with their whole pages."""
+    """List the rules of 'advisor review'; as JSON with their whole pages.
+
+    Examples:
+        advisor rules list
+        advisor rules list --select PK3 --format json
+    """
     from pkadvisor.report.text.rule_page import render_rules, rules_document
     from pkadvisor.review.rules.evaluate import chosen, words_of
 
@@ -52,13 +53,23 @@ def explain_rule(
     limits: list[str] | None = LIMITS,
     shared: Shared,
 ) -> None:
-    """Explain a rule: when it speaks, why, a bad and a good example, the fix, and how to let a finding pass."""
+    """Explain a rule: when it speaks, why, a bad and a good example, the fix, and how to let a finding pass.
+
+    Examples:
+        advisor rules explain PK201
+        advisor rules explain query-scans-table --format json
+    """
     show_rule(rule, rules, limits, shared)
 
 
 @unfold
 def facts(*, limits: list[str] | None = LIMITS, shared: Shared) -> None:
-    """Name the facts and limits that the conditions of rules are written over."""
+    """Name the facts and limits that the conditions of rules are written over.
+
+    Examples:
+        advisor rules facts
+        advisor rules facts --format json
+    """
     from pkadvisor.report.text.rule_page import facts_document, render_facts
 
     _show(facts_document(_limits(settings_for(shared), limits)), render_facts, shared)

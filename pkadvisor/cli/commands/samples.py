@@ -7,22 +7,20 @@ import shlex
 from pathlib import Path
 
 from pkadvisor.cli.console import escape, say, write_text
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import BundledSample, load_sample, sample_names
 from pkadvisor.cli.output import write_whole
 from pkadvisor.cli.shared import Format, Shared, argument, option, sample_words, say_next, unfold
 from pkadvisor.errors import UsageError
 
-LIST_EPILOG = examples("advisor samples list", "advisor samples list --format json")
-WRITE_EPILOG = examples(
-    "advisor samples write footrace race",
-    "advisor samples write footrace race --force",
-)
-
 
 @unfold
 def list_samples(*, shared: Shared) -> None:
-    """Name the bundled samples."""
+    """Name the bundled samples.
+
+    Examples:
+        advisor samples list
+        advisor samples list --format json
+    """
     samples = [load_sample(name) for name in sample_names()]
     if shared.format is Format.json:
         rows = [
@@ -48,7 +46,12 @@ def write_sample(
     force: bool = option("Overwrite files of the same names.", False),
     shared: Shared,
 ) -> None:
-    """Copy a bundled sample into a folder, to look at and to change."""
+    """Copy a bundled sample into a folder, to look at and to change.
+
+    Examples:
+        advisor samples write footrace race
+        advisor samples write footrace race --force
+    """
     sample = load_sample(name)
     goal = Path(folder)
     if goal.exists() and not goal.is_dir():

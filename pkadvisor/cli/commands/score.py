@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import redact_result
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
@@ -30,12 +29,6 @@ from pkadvisor.errors import ConstraintError, UsageError
 if TYPE_CHECKING:
     from pkadvisor.documents.score import ScoreDocument
 
-EPILOG = examples(
-    "advisor score --sample documents --scheme '{document} | {reverse_pad(version,4)}'",
-    "advisor samples write documents archive",
-    "advisor score archive/design.yaml archive/documents.csv",
-)
-
 
 @unfold
 def score(
@@ -53,6 +46,11 @@ def score(
 
     The score card tells each query's part, the terms, what is broken and when it breaks. Exit code 1: a constraint is
     broken.
+
+    Examples:
+        advisor score --sample documents --scheme '{document} | {reverse_pad(version,4)}'
+        advisor samples write documents archive
+        advisor score archive/design.yaml archive/documents.csv
     """
     named, reading = of_the_project(texts, reading, shared)
     given = list(named or ())
@@ -77,7 +75,9 @@ def score(
     with listen(shared) as progress:
         document = score_card(request, tuple(scheme or ()), progress)
     inputs_again = typed_again(given, reading, judging)
-    text = partial(page_of_scores, details=details, inputs=inputs_again)
+    from pkadvisor.report.text.score_page import render_score
+
+    text = partial(text_page, render_score, details=details or shared.verbose, inputs=inputs_again)
     deliver(document, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
     if document.outcome == "constraint-unsatisfied":
         raise broken(document)
@@ -94,15 +94,6 @@ def broken(document: ScoreDocument) -> ConstraintError:
     return ConstraintError(f"{first.message}{more}", where=where)
 
 
-def page_of_scores(
-    document: ScoreDocument, shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
-) -> bytes:
-    """A score card; ``inputs`` as its page takes it."""
-    from pkadvisor.report.text.score_page import render_score
-
-    return text_page(render_score, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
-
-
 def json_of_keys(document: Any, shared: Shared, on_terminal: bool) -> bytes:
     """A score card or a comparison as JSON."""
     from pkadvisor.report.text.page import ascii_json
@@ -110,4 +101,4 @@ def json_of_keys(document: Any, shared: Shared, on_terminal: bool) -> bytes:
     return redact_result(ascii_json(document)).encode()
 
 
-RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.text: page_of_scores, ResultFormat.json: json_of_keys}
+RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.json: json_of_keys}
