@@ -19,12 +19,15 @@ from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Shar
 AnalysisTemplate = Annotated[str, said("A key template such as {event}_{pad(bib,5)}; empty: the empty key.")]
 
 
-class AnalysisIndexRow(Part, frozen=True, kw_only=True):
-    """``consistency``: atomic: in the same group transaction as the entity."""
-
+class AnalysisKeyIndexRow(Part, frozen=True, kw_only=True):
     partition_key: AnalysisTemplate
     row_key: AnalysisTemplate
     copy: Literal["full", "pointer"]
+
+
+class AnalysisIndexRow(AnalysisKeyIndexRow, frozen=True, kw_only=True):
+    """``consistency``: atomic: in the same group transaction as the entity."""
+
     consistency: Literal["atomic", "eventual"]
 
 
@@ -308,12 +311,6 @@ class AnalysisConstraint(Part, frozen=True, kw_only=True):
     code: Annotated[str, Meta(pattern=r"^[a-z][a-z-]*$")]
     subject: str | None
     sentence: Words
-
-
-class AnalysisKeyIndexRow(Part, frozen=True, kw_only=True):
-    partition_key: AnalysisTemplate
-    row_key: AnalysisTemplate
-    copy: Literal["full", "pointer"]
 
 
 class AnalysisKeys(Part, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from pkadvisor.documents import stress_run
+from pkadvisor.documents.analysis_inputs import AnalysisFile
 from pkadvisor.documents.analysis_scheme import AnalysisFullScheme, AnalysisViolation
 from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Share, Tool, said
 
@@ -212,13 +213,8 @@ class StressLimits(Part, frozen=True, kw_only=True):
     values: list[StressValue]
 
 
-class StressFile(Part, frozen=True, kw_only=True):
+class StressFile(AnalysisFile, frozen=True, kw_only=True):
     """``xxh3``: XXH3-128 of the bytes, in hex."""
-
-    role: Literal["data", "log", "profile"]
-    name: str
-    bytes: Count
-    xxh3: str
 
 
 class StressInput(Part, frozen=True, kw_only=True):
