@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from importlib import import_module
+from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pkadvisor.cli.examples import examples
 from pkadvisor.values import dataclass
 
 # Plain help, no rich markup: the same text in a terminal, a pipe and a build log.
@@ -29,13 +29,13 @@ PACKAGE = "pkadvisor.cli.commands"
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """A command: its module, its function there and the examples of its help; or a group and its commands."""
+    """A command: its module and its function there; or a group, its commands, and the function whose examples it
+    shows."""
 
     name: str
     summary: str
     module: str
-    function: str = ""
-    epilog: str = "EPILOG"
+    function: str
     commands: tuple[CommandEntry, ...] = ()
 
 
@@ -56,35 +56,30 @@ COMMANDS: tuple[CommandEntry, ...] = (
         "samples",
         "List the bundled data sets, or copy one",
         "samples",
-        epilog="LIST_EPILOG",
+        "list_samples",
         commands=(
-            CommandEntry("list", "List the bundled data sets", "samples", "list_samples", "LIST_EPILOG"),
-            CommandEntry(
-                "write", "Copy a data set, with its log and design", "samples", "write_sample", "WRITE_EPILOG"
-            ),
+            CommandEntry("list", "List the bundled data sets", "samples", "list_samples"),
+            CommandEntry("write", "Copy a data set, with its log and design", "samples", "write_sample"),
         ),
     ),
     CommandEntry(
         "rules",
         "List and explain the rules of 'advisor review'",
         "rules",
-        epilog="LIST_EPILOG",
+        "list_rules",
         commands=(
-            CommandEntry("list", "List the rules", "rules", "list_rules", "LIST_EPILOG"),
-            CommandEntry(
-                "explain", "Explain a rule, with a bad and a good design", "rules", "explain_rule", "EXPLAIN_EPILOG"
-            ),
-            CommandEntry("facts", "List the facts that a rule of yours can name", "rules", "facts", "FACTS_EPILOG"),
+            CommandEntry("list", "List the rules", "rules", "list_rules"),
+            CommandEntry("explain", "Explain a rule, with a bad and a good design", "rules", "explain_rule"),
+            CommandEntry("facts", "List the facts that a rule of yours can name", "rules", "facts"),
         ),
     ),
     CommandEntry(
         "config",
         "Show the current settings, and the schemas of all files",
         "config",
+        "schema",
         commands=(
-            CommandEntry(
-                "show", "Show the current settings and where each comes from", "config", "show", "SHOW_EPILOG"
-            ),
+            CommandEntry("show", "Show the current settings and where each comes from", "config", "show"),
             CommandEntry("schema", "Print the JSON schema of a file", "config", "schema"),
         ),
     ),
@@ -162,15 +157,22 @@ class PlainCommand(TyperCommand):
                     formatter.write_dl(records)
 
 
+def examples(commands: Iterable[str]) -> str:
+    """The end of a help page; every line is run by a test, in order, in one empty folder."""
+    return "\b\nExamples:\n" + "\n".join(f"  {command.strip()}" for command in commands)
+
+
 def _command(entry: CommandEntry) -> Any:
     """A command or a group as Typer makes it, from its module."""
-    module = import_module(f"{PACKAGE}.{entry.module}")
-    epilog = getattr(module, entry.epilog)
+    function = getattr(import_module(f"{PACKAGE}.{entry.module}"), entry.function)
+    about, _, commands = cleandoc(function.__doc__).partition("\n\nExamples:\n")
+    epilog = examples(commands.splitlines())
     if entry.commands:
         return _group(entry.name, entry.summary, epilog, entry.commands)
     one = typer.Typer(**{**PLAIN, "invoke_without_command": False})
-    about = {"cls": PlainCommand, "epilog": epilog, "context_settings": SETTINGS, "short_help": entry.summary}
-    one.command(entry.name, **about)(getattr(module, entry.function))
+    one.command(
+        entry.name, cls=PlainCommand, help=about, epilog=epilog, short_help=entry.summary, context_settings=SETTINGS
+    )(function)
     return typer.main.get_command(one)
 
 
@@ -210,11 +212,7 @@ class RootGroup(LightGroup):
 app = typer.Typer(
     name="advisor",
     cls=RootGroup,
-    epilog=examples(
-        "advisor analyze --sample footrace",
-        "advisor samples list",
-        "advisor analyze --help",
-    ),
+    epilog=examples(("advisor analyze --sample footrace", "advisor samples list", "advisor analyze --help")),
     **PLAIN,
 )
 

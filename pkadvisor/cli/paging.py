@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from pkadvisor.cli import console
 from pkadvisor.cli.output import OutputTarget, size_text, write_whole
@@ -34,15 +34,10 @@ class Theme(StrEnum):
 class Paging:
     """How an HTML page is drawn: the commands that can write one."""
 
-    title: Annotated[str | None, option("--title", metavar="TEXT", help="HTML: the title of the page.")] = None
-    theme: Annotated[Theme, option("--theme", help="HTML: colours; auto is the reader's own choice.")] = Theme.auto
-    sections: Annotated[
-        str | None, option("--sections", metavar="NAMES", help="HTML: only these, e.g. verdict,candidates.")
-    ] = None
-    max_size: Annotated[
-        str,
-        option("--max-size", metavar="SIZE", help="HTML: a larger page is reduced, and says so.", show_default=True),
-    ] = "1500kB"
+    title: str | None = option("HTML: the title of the page.", metavar="TEXT")
+    theme: Theme = option("HTML: colours; auto is the reader's own choice.", Theme.auto)
+    sections: str | None = option("HTML: only these, e.g. verdict,candidates.", metavar="NAMES")
+    max_size: str = option("HTML: a larger page is reduced, and says so.", "1500kB", metavar="SIZE")
 
     def options(self) -> HtmlOptions:
         """Checked, but for the names of sections: those depend on what is drawn."""

@@ -22,13 +22,13 @@ from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, said
 
 
 class ExplanationSchemeKeys(Part, frozen=True, kw_only=True):
+    """``index_rows``: Further rows that are written for every entity, so that other queries find it."""
+
     rank: Positive | None
     text: str
     partition_key: AnalysisTemplate
     row_key: AnalysisTemplate
-    index_rows: Annotated[
-        list[AnalysisIndexRow], said("Further rows that are written for every entity, so that other queries find it.")
-    ]
+    index_rows: list[AnalysisIndexRow]
     examples: AnalysisExampleKeys
 
 
@@ -70,7 +70,9 @@ class ExplanationClass(Part, frozen=True, kw_only=True):
 
 
 class ExplanationTerm(AnalysisTerm, frozen=True, kw_only=True):
-    other: Annotated[Number | None, said("Of the scheme that it is compared with.")]
+    """``other``: Of the scheme that it is compared with."""
+
+    other: Number | None
 
 
 class ExplanationConstraint(Part, frozen=True, kw_only=True):
@@ -79,22 +81,37 @@ class ExplanationConstraint(Part, frozen=True, kw_only=True):
 
 
 class ExplanationShift(Part, frozen=True, kw_only=True):
+    """``winner``: What would then be first."""
+
     name: str
     basis: AnalysisBasis
     unit: str
     value: Amount
     tried: Amount
-    winner: Annotated[str | None, said("What would then be first.")]
+    winner: str | None
     constraints: list[ExplanationConstraint]
 
 
 class ExplanationSensitivity(Part, frozen=True, kw_only=True):
+    """``unchanged``: Numbers that change nothing."""
+
     schemes_priced: Count
-    unchanged: Annotated[Count, said("Numbers that change nothing.")]
+    unchanged: Count
     shifts: list[ExplanationShift]
 
 
 class ExplanationScheme(Part, frozen=True, kw_only=True, tag_field="what", tag="scheme"):
+    """``other``: What it is compared with: the recommended scheme, for that one the next best.
+    ``wins``: Whether it is before the other.
+    ``together``: The kinds of its table that the first scheme was chosen with, and the transactions across them that
+    this keeps; null where kinds were judged alone.
+    ``decided_by``: The goal that decides between the two; value is the loser's.
+    ``classes``: What differs most in the goal that decides comes first.
+    ``breaks``: Every limit with the growth that passes it, the earliest first.
+    ``flip``: null where the result file does not hold it.
+    ``sensitivity``: Every assumed number at half and twice its value; null from a result file.
+    """
+
     document: Literal["pkadvisor explanation"]
     schema_version: Literal[1]
     table: str
@@ -102,40 +119,25 @@ class ExplanationScheme(Part, frozen=True, kw_only=True, tag_field="what", tag="
     verdict: str
     label: str
     scheme: ExplanationSchemeKeys
-    other: Annotated[
-        ExplanationSchemeKeys | None,
-        said("What it is compared with: the recommended scheme, for that one the next best."),
-    ]
-    wins: Annotated[bool, said("Whether it is before the other.")]
-    together: Annotated[
-        ExplanationTogether | None,
-        said(
-            "The kinds of its table that the first scheme was chosen with, and the transactions across "
-            "them that this keeps; null where kinds were judged alone."
-        ),
-    ]
+    other: ExplanationSchemeKeys | None
+    wins: bool
+    together: ExplanationTogether | None
     decided_by: Annotated[
-        Annotated[
-            AnalysisLostGoal | None,
-            said("The first goal in which the scheme is worse than the recommended one; null for that one itself."),
-        ],
-        said("The goal that decides between the two; value is the loser's."),
+        AnalysisLostGoal | None,
+        said("The first goal in which the scheme is worse than the recommended one; null for that one itself."),
     ]
     feasible: bool
     score: Number
     goals: list[ExplanationGoal]
-    classes: Annotated[list[ExplanationClass], said("What differs most in the goal that decides comes first.")]
+    classes: list[ExplanationClass]
     terms: list[ExplanationTerm]
     break_cause: str
-    breaks: Annotated[list[AnalysisBreak], said("Every limit with the growth that passes it, the earliest first.")]
+    breaks: list[AnalysisBreak]
     violations: list[AnalysisViolation]
     remarks: list[AnalysisRemark]
-    flip: Annotated[AnalysisFlip | None, said("null where the result file does not hold it.")]
+    flip: AnalysisFlip | None
     from_: Literal["result", "data"] = field(name="from")
-    sensitivity: Annotated[
-        ExplanationSensitivity | None,
-        said("Every assumed number at half and twice its value; null from a result file."),
-    ]
+    sensitivity: ExplanationSensitivity | None
 
 
 class ExplanationAsked(Part, frozen=True, kw_only=True):
@@ -210,18 +212,22 @@ class ExplanationPiece(Part, frozen=True, kw_only=True):
 
 
 class ExplanationShape(Part, frozen=True, kw_only=True):
+    """``exact``: Whether the template writes this very text for these values."""
+
     template: str
     pieces: list[ExplanationPiece]
-    exact: Annotated[bool, said("Whether the template writes this very text for these values.")]
+    exact: bool
 
 
 class ExplanationFit(Part, frozen=True, kw_only=True):
+    """``exact``: Whether the template writes this very text for these values."""
+
     table: str
     kinds: list[str]
     place: str
     template: str
     pieces: list[ExplanationPiece]
-    exact: Annotated[bool, said("Whether the template writes this very text for these values.")]
+    exact: bool
 
 
 class ExplanationKey(Part, frozen=True, kw_only=True, tag_field="what", tag="key"):

@@ -17,7 +17,11 @@ Words = Annotated[str, Meta(min_length=1)]
 
 
 class Part(Struct, frozen=True):
-    """An object of a document. It has the members of its fields; what a later minor version adds is passed over."""
+    """An object of a document. It has the members of its fields; what a later minor version adds is passed over.
+
+    The docstring of a part tells of its members too, each in a paragraph that begins with its name as in
+    ``documents/keys.py``: ``schema.py`` writes them into the JSON Schema.
+    """
 
 
 PartT = TypeVar("PartT", bound=Part)
@@ -60,7 +64,7 @@ def _plain(value: Any) -> Any:
 
 
 def said(description: str) -> Meta:
-    """What a member holds, for readers of the schema."""
+    """What a type holds, for readers of the schema; of a member its object's docstring tells."""
     return Meta(description=description)
 
 

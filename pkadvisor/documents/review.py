@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from pkadvisor.documents.analysis import AnalysisFigures
 from pkadvisor.documents.analysis_inputs import AnalysisGround
-from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Tool, said
+from pkadvisor.documents.part import Amount, Count, Number, Part, Positive, Tool
 
 
 class ReviewGate(Part, frozen=True, kw_only=True):
@@ -29,37 +29,40 @@ class ReviewSummary(Part, frozen=True, kw_only=True):
 
 
 class ReviewError(Part, frozen=True, kw_only=True):
+    """``others``: Further errors of the file, a line each."""
+
     exit_code: Literal[2, 3]
     what: str
     where: str
     excerpt: str
     fix: str
-    others: Annotated[tuple[str, ...], said("Further errors of the file, a line each.")] = ()
+    others: tuple[str, ...] = ()
 
 
 class ReviewTable(Part, frozen=True, kw_only=True):
+    """``estimated_from``: The part of the rows that figures are estimated from; null where there are none, or all are
+    looked at.
+    ``grounds``: What the figures of the declared keys rest on; empty where they are not priced.
+    ``figures``: The figures of the declared keys; null where they are not priced.
+    """
+
     table: str
     kind: str | None
     partition_key: str | None
     row_key: str | None
     has_data: bool
     note: str
-    estimated_from: Annotated[
-        str | None,
-        said("The part of the rows that figures are estimated from; null where there are none, or all are looked at."),
-    ] = None
-    grounds: Annotated[
-        list[AnalysisGround], said("What the figures of the declared keys rest on; empty where they are not priced.")
-    ]
-    figures: Annotated[
-        AnalysisFigures | None, said("The figures of the declared keys; null where they are not priced.")
-    ] = None
+    estimated_from: str | None = None
+    grounds: list[AnalysisGround]
+    figures: AnalysisFigures | None = None
 
 
 ReviewSeverity = Literal["error", "warning", "info"]
 
 
 class ReviewSubject(Part, frozen=True, kw_only=True):
+    """``path``: Logical: names, no indexes."""
+
     scope: Literal[
         "design",
         "table",
@@ -74,18 +77,21 @@ class ReviewSubject(Part, frozen=True, kw_only=True):
         "budget",
     ]
     name: str
-    path: Annotated[str, said("Logical: names, no indexes.")]
+    path: str
 
 
 class ReviewPlace(Part, frozen=True, kw_only=True):
+    """``end_column``: Behind the last character.
+    ``excerpt``: The first line of the place.
+    ``path``: The logical path of the value that stands there; a suppression of the settings may name it.
+    """
+
     line: Positive
     column: Positive
     end_line: Positive
-    end_column: Annotated[Positive, said("Behind the last character.")]
-    excerpt: Annotated[str, said("The first line of the place.")]
-    path: Annotated[
-        str, said("The logical path of the value that stands there; a suppression of the settings may name it.")
-    ]
+    end_column: Positive
+    excerpt: str
+    path: str
 
 
 class ReviewFact(Part, frozen=True, kw_only=True):
@@ -98,33 +104,42 @@ class ReviewFact(Part, frozen=True, kw_only=True):
 
 
 class ReviewSuppressed(Part, frozen=True, kw_only=True):
+    """``until``: The last day, ISO."""
+
     reason: str
-    until: Annotated[str | None, said("The last day, ISO.")]
+    until: str | None
     where: str
 
 
 class ReviewFinding(Part, frozen=True, kw_only=True):
+    """``status``: What became of it since the design or baseline it is compared with; null without one.
+    ``gating``: Whether it fails the gate.
+    ``place``: In the design file; lines and columns from 1.
+    ``measured``: In unit.
+    ``limit``: In unit.
+    ``before``: The measured number of the finding it is compared with.
+    ``proposal``: Keys that the adviser would take instead; empty where it has none.
+    ``fingerprint``: The same when lines move.
+    """
+
     rule: str
     name: str
     severity: ReviewSeverity
-    status: Annotated[
-        Literal["new", "worse", "unchanged", None],
-        said("What became of it since the design or baseline it is compared with; null without one."),
-    ]
-    gating: Annotated[bool, said("Whether it fails the gate.")]
+    status: Literal["new", "worse", "unchanged", None]
+    gating: bool
     message: str
     table: str
     kind: str | None
     subject: ReviewSubject
-    place: Annotated[ReviewPlace, said("In the design file; lines and columns from 1.")]
-    measured: Annotated[Number | None, said("In unit.")]
-    limit: Annotated[Number | None, said("In unit.")]
+    place: ReviewPlace
+    measured: Number | None
+    limit: Number | None
     unit: str
-    before: Annotated[Number | None, said("The measured number of the finding it is compared with.")]
+    before: Number | None
     facts: list[ReviewFact]
     fix: str
-    proposal: Annotated[str, said("Keys that the adviser would take instead; empty where it has none.")]
-    fingerprint: Annotated[Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")], said("The same when lines move.")]
+    proposal: str
+    fingerprint: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
     suppressed: ReviewSuppressed | None
     baselined: bool
 
@@ -152,32 +167,37 @@ class ReviewMetric(Part, frozen=True, kw_only=True):
 
 
 class ReviewQuery(Part, frozen=True, kw_only=True):
+    """``requests_before``: Requests for one query, without further pages; null where their number is unknown.
+    ``requests_after``: As requests_before.
+    ``read_before``: The access and its requests, in words.
+    ``read_after``: As read_before.
+    """
+
     table: str
     kind: str | None = None
     name: str
     access_before: str | None
     access_after: str | None
-    requests_before: Annotated[
-        Number | None,
-        said("Requests for one query, without further pages; null where their number is unknown."),
-    ] = None
-    requests_after: Annotated[Number | None, said("As requests_before.")] = None
-    read_before: Annotated[str | None, said("The access and its requests, in words.")] = None
-    read_after: Annotated[str | None, said("As read_before.")] = None
+    requests_before: Number | None = None
+    requests_after: Number | None = None
+    read_before: str | None = None
+    read_after: str | None = None
     direction: Literal["better", "worse", "same", "unknown"]
 
 
 class ReviewKey(Part, frozen=True, kw_only=True):
+    """``class``: What a change means for stored entities.
+    ``entities``: Those that get other keys or further rows; null where nobody knows how many there are.
+    ``partition_key``: Before and after.
+    ``row_key``: Before and after.
+    """
+
     table: str
     kind: str | None = None
-    class_: Annotated[
-        Literal["none", "additive", "rewrite", "unknown"], said("What a change means for stored entities.")
-    ] = field(name="class")
-    entities: Annotated[
-        Amount | None, said("Those that get other keys or further rows; null where nobody knows how many there are.")
-    ]
-    partition_key: Annotated[Annotated[list[str | None], Meta(min_length=2, max_length=2)], said("Before and after.")]
-    row_key: Annotated[Annotated[list[str | None], Meta(min_length=2, max_length=2)], said("Before and after.")]
+    class_: Literal["none", "additive", "rewrite", "unknown"] = field(name="class")
+    entities: Amount | None
+    partition_key: Annotated[list[str | None], Meta(min_length=2, max_length=2)]
+    row_key: Annotated[list[str | None], Meta(min_length=2, max_length=2)]
     index_rows_added: list[str]
     index_rows_removed: list[str]
 
@@ -190,18 +210,23 @@ class ReviewCount(Part, frozen=True, kw_only=True):
 
 
 class ReviewDiff(Part, frozen=True, kw_only=True):
-    against: Annotated[str, said("What the design is compared with.")]
+    """``against``: What the design is compared with.
+    ``new_design``: The file did not exist before: everything is new.
+    ``load_changed``: The profile, or the rates that the design declares.
+    ``metrics``: Both designs under the load of the change.
+    ``load_metrics``: Where the load changed: the old keys under the old and the new load.
+    """
+
+    against: str
     same_load: bool
-    new_design: Annotated[bool, said("The file did not exist before: everything is new.")] = False
+    new_design: bool = False
     profile_changed: bool
-    load_changed: Annotated[bool, said("The profile, or the rates that the design declares.")] = False
+    load_changed: bool = False
     notes: list[str] = []
     tables_added: list[str] = []
     tables_removed: list[str] = []
-    metrics: Annotated[list[ReviewMetric], said("Both designs under the load of the change.")]
-    load_metrics: Annotated[
-        list[ReviewMetric], said("Where the load changed: the old keys under the old and the new load.")
-    ] = []
+    metrics: list[ReviewMetric]
+    load_metrics: list[ReviewMetric] = []
     queries: list[ReviewQuery]
     keys: list[ReviewKey]
     fixed: list[ReviewFinding]
@@ -209,11 +234,17 @@ class ReviewDiff(Part, frozen=True, kw_only=True):
 
 
 class ReviewDesign(Part, frozen=True, kw_only=True):
-    design: Annotated[str, said("The path as it was given, with forward slashes.")]
-    error: Annotated[ReviewError | None, said("Why it could not be read.")]
+    """``design``: The path as it was given, with forward slashes.
+    ``error``: Why it could not be read.
+    ``findings``: Worst first, then by place.
+    ``evaluated``: What became of each rule; skipped: why it was not asked.
+    """
+
+    design: str
+    error: ReviewError | None
     tables: list[ReviewTable]
-    findings: Annotated[list[ReviewFinding], said("Worst first, then by place.")]
-    evaluated: Annotated[list[ReviewEvaluation], said("What became of each rule; skipped: why it was not asked.")]
+    findings: list[ReviewFinding]
+    evaluated: list[ReviewEvaluation]
     diff: ReviewDiff | None
 
 
@@ -249,26 +280,23 @@ class ReviewDesignsRemoved(Part, frozen=True, kw_only=True):
 
 
 class ReviewDocument(Part, frozen=True, kw_only=True):
-    """What a review of designs found: the answer of advisor review, of which every other format is made."""
+    """What a review of designs found: the answer of advisor review, of which every other format is made.
+
+    ``outcome``: unreadable: at least one design could not be read.
+    ``summary``: Counts over all designs; suppressed and baselined findings are counted apart.
+    ``designs_removed``: Design files of the ref that lay beside the reviewed ones and are gone, with the tables that no
+    reviewed design declares.
+    ``rules``: The pages of the rules that were chosen.
+    """
 
     document: Literal["pkadvisor review"]
     schema_version: Literal["1.0"]
     tool: Tool
-    outcome: Annotated[
-        Literal["passed", "failed", "unreadable"], said("unreadable: at least one design could not be read.")
-    ]
+    outcome: Literal["passed", "failed", "unreadable"]
     exit_code: Literal[0, 1, 2, 3]
     redacted: bool
     gate: ReviewGate
-    summary: Annotated[
-        ReviewSummary, said("Counts over all designs; suppressed and baselined findings are counted apart.")
-    ]
+    summary: ReviewSummary
     designs: list[ReviewDesign]
-    designs_removed: Annotated[
-        list[ReviewDesignsRemoved],
-        said(
-            "Design files of the ref that lay beside the reviewed ones and are gone, with the tables that"
-            " no reviewed design declares."
-        ),
-    ] = []
-    rules: Annotated[list[ReviewRule], said("The pages of the rules that were chosen.")]
+    designs_removed: list[ReviewDesignsRemoved] = []
+    rules: list[ReviewRule]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
 import msgspec
+
+from pkadvisor.documents.part import Part
 
 ROOTS: Final = {
     "result": ("analysis", "AnalysisDocument"),
@@ -29,7 +33,8 @@ def document_schema(name: str) -> dict[str, Any]:
     """The schema of a document; KeyError for a name that is none. It stands by itself, and is new for every caller."""
     root = ROOTS[name][1]
     written = msgspec.json.schema(document_type(name))
-    parts: dict[str, Any] = {part: _part(schema) for part, schema in written.pop("$defs").items()}
+    kinds = {kind.__name__: kind for kind in _extending(Part)}
+    parts: dict[str, Any] = {part: _part(schema, kinds.get(part)) for part, schema in written.pop("$defs").items()}
     body = parts.pop(root) if root in parts else _plain(written)
     version = next(part for part in (body, *parts.values()) if "schema_version" in part.get("properties", {}))
     return {
@@ -41,10 +46,30 @@ def document_schema(name: str) -> dict[str, Any]:
     }
 
 
-def _part(schema: dict[str, Any]) -> dict[str, Any]:
-    """What a type says of itself; an object has no members but those of its fields."""
+_MEMBER = re.compile(r"(?:^|\n)\s*``([\w.]+)``: ")
+"""How a docstring begins to tell of a member; what stands before tells of the whole object."""
+
+
+def _extending(kind: type[Part]) -> Iterator[type[Part]]:
+    """A type and all that extend it."""
+    yield kind
+    for each in kind.__subclasses__():
+        yield from _extending(each)
+
+
+def _part(schema: dict[str, Any], kind: type[Part] | None) -> dict[str, Any]:
+    """What a type says of itself and of its members; an object has no members but those of its fields."""
     plain = _plain(schema)
-    return {**plain, "additionalProperties": False} if "properties" in plain else plain
+    members = plain.get("properties")
+    if members is None:
+        return plain
+    for each in reversed(kind.__mro__ if kind else ()):
+        _, *texts = _MEMBER.split(each.__doc__ or "")
+        for name, text in zip(texts[::2], texts[1::2], strict=True):
+            description = {"description": " ".join(text.split())}
+            members[name] = {**description, **members[name], **description}
+    about = " ".join(_MEMBER.split(plain.pop("description", ""))[0].split())
+    return {**({"description": about} if about else {}), **plain, "additionalProperties": False}
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
@@ -55,8 +80,6 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
             continue
         if key == "enum" and len(value) == 1:
             out["const"] = value[0]
-        elif key == "description":
-            out[key] = " ".join(value.split())
         elif key == "anyOf":
             out |= _choice([_plain(choice) for choice in value])
         elif key == "properties":

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pkadvisor.resources import resource
 from pkadvisor.usecases.pipelines import Ci, Install, pipeline, pre_commit_text
 from pkadvisor.values import dataclass
 
@@ -29,56 +30,9 @@ PRE_COMMIT_FILE = ".pre-commit-config.yaml"
 TRIES = 3
 """How often one question is asked until its answer makes sense."""
 EXAMPLE = "schema/devices.yaml"
-
-
-SETTINGS = """\
-# Settings of pkadvisor for this repository; 'advisor config show' tells which hold.
-schema = 1
-designs = ["schema/*.yaml"]
-fail_on = "error"                       # error, warning, info or never
-# profile = "schema/profile.json"       # advisor profile DATA --log LOG --design FILE --out schema/profile.json
-# baseline = ".pkadvisor-baseline.json" # findings of today that may stay
-# rules = ["schema/rules"]              # folders with rules of your own
-
-# [limits]                              # measured on your account, over the published ones
-# partition_entities_per_s = 2000
-
-# [budget]                              # hard limits besides those of the service
-# cost_month = 500
-
-# [review]
-# ignore = ["PK207"]
-# severity = {PK203 = "warning"}
-
-# [[review.suppress]]
-# rule = "PK101"
-# path = "schema/archive.yaml"
-# target = "tables.Archive.partition_key"
-# reason = "why this may pass"
-# until = 2027-03-31
-"""
-
-DESIGN = """\
-# An example to be replaced: the keys of a table, and what is asked of it.
-schema: 1
-tables:
-  Devices:
-    partition_key: "{tenantId}"
-    row_key: "{deviceId}"
-    properties:
-      tenantId: guid
-      deviceId: guid
-      model: string
-    entities_total: 200_000
-    queries:
-      - name: one-device
-        filter: "tenantId eq {tenantId} and deviceId eq {deviceId}"
-        rate: 40/s
-    writes:
-      - name: device-seen
-        operation: upsert
-        rate: 10/s
-"""
+SETTINGS = resource("templates", "init", "pkadvisor.toml").read_text("utf-8")
+DESIGN = resource("templates", "init", "design.yaml").read_text("utf-8")
+"""What a repository begins with where no file tells more."""
 
 
 @dataclass(frozen=True, slots=True)

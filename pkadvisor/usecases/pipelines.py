@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pkadvisor import __version__
 from pkadvisor.errors import UsageError
+from pkadvisor.resources import resource
 from pkadvisor.values import dataclass
 
 
@@ -105,101 +106,16 @@ def own_source() -> Install:
 
 # -- files -------------------------------------------------------------------------------------------------------------
 
-COMMENT = """\
-comments="repos/$GITHUB_REPOSITORY/issues/$NUMBER/comments"
-previous=$(gh api --paginate "$comments" \\
-  --jq '.[] | select(.user.type == "Bot" and (.body | startswith("<!-- pkadvisor:review -->"))) | .id' | sed -n 1p)
-if [ -n "$previous" ]; then
-  gh api --silent --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$previous" --field "body=@$MARKDOWN"
-else
-  gh api --silent --method POST "$comments" --field "body=@$MARKDOWN"
-fi
-"""
+COMMENT = resource("templates", "init", "comment.sh").read_text("utf-8")
 """The comment of a pull request, replaced where there is one already; the action beside this package runs it too."""
-
-_GITHUB = """\
-name: schema
-on:
-  pull_request:
-    paths: ["schema/**", "pkadvisor.toml", ".github/workflows/schema.yml"]
-permissions: {}
-jobs:
-  review:
-    runs-on: ubuntu-latest
-    permissions:
-      contents: read
-      pull-requests: write # the comment
-      security-events: write # the alerts
-    steps:
-      - uses: actions/checkout@v4
-        with:
-          fetch-depth: 0 # the designs of the target branch are compared with
-          persist-credentials: false
-      - name: Install pkadvisor
-        run: @INSTALL@
-      - name: Partition-key review
-        env:
-          BASE: ${{ github.base_ref }}
-        run: >
-          advisor review --against-ref "origin/$BASE" --format github
-          --out sarif=pk.sarif --out markdown=pk.md
-      - name: Summary
-        if: always() && hashFiles('pk.md') != ''
-        run: cat pk.md >> "$GITHUB_STEP_SUMMARY"
-      - name: Comment, replaced on every push
-        if: always() && hashFiles('pk.md') != '' && !github.event.pull_request.head.repo.fork
-        env:
-          GH_TOKEN: ${{ github.token }}
-          NUMBER: ${{ github.event.pull_request.number }}
-          MARKDOWN: pk.md
-        run: |
-@COMMENT@
-      - uses: github/codeql-action/upload-sarif@v3
-        if: always() && hashFiles('pk.sarif') != ''
-        with:
-          sarif_file: pk.sarif
-          category: pkadvisor
-"""
-
-_AZURE = """\
-trigger: none
-pr:
-  paths:
-    include: [schema/*, pkadvisor.toml]
-pool:
-  vmImage: ubuntu-latest
-steps:
-  - checkout: self
-    fetchDepth: 0 # the designs of the target branch are compared with
-  - script: @INSTALL@
-    displayName: Install pkadvisor
-  - bash: |
-      against=()
-      case "$SYSTEM_PULLREQUEST_TARGETBRANCH" in
-        "") ;;
-        *) against=(--against-ref "origin/${SYSTEM_PULLREQUEST_TARGETBRANCH#refs/heads/}") ;;
-      esac
-      advisor review "${against[@]}" --format azure \\
-        --out sarif="$BUILD_ARTIFACTSTAGINGDIRECTORY/pk.sarif" --out junit=pk.xml --out markdown=pk.md
-    displayName: Partition-key review
-  - task: PublishTestResults@2
-    condition: succeededOrFailed()
-    inputs:
-      testResultsFormat: JUnit
-      testResultsFiles: pk.xml
-  - task: PublishBuildArtifacts@1
-    condition: succeededOrFailed()
-    inputs:
-      PathtoPublish: $(Build.ArtifactStagingDirectory)
-      ArtifactName: CodeAnalysisLogs # where the SARIF viewer looks
-"""
-
-_PIPELINES = {Ci.github: (".github/workflows/schema.yml", _GITHUB), Ci.azure: ("azure-pipelines.yml", _AZURE)}
+_PIPELINES = {Ci.github: (".github/workflows/schema.yml", "github.yml"), Ci.azure: ("azure-pipelines.yml", "azure.yml")}
+"""Where a pipeline lies below the root, and its template."""
 
 
 def pipeline(ci: Ci, install: Install) -> tuple[str, str]:
     """(path below the root, text) of a pipeline that reviews what a pull request changes."""
-    name, text = _PIPELINES[ci]
+    name, template = _PIPELINES[ci]
+    text = resource("templates", "init", template).read_text("utf-8")
     comment = "".join(f"          {line}\n" for line in COMMENT.splitlines()).rstrip()
     return name, text.replace("@INSTALL@", install.command).replace("@COMMENT@", comment)
 

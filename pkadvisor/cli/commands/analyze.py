@@ -6,21 +6,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import is_terminal, make_console, may_move_the_cursor, redact_result, say, wants_color
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import Inputs, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import (
-    DataFiles,
+    DATA_FILES,
+    RESULT_FILES,
     InputOptions,
     Judging,
     Redact,
-    ResultFiles,
     ResultFormat,
     ResultShared,
     Shared,
@@ -35,25 +34,16 @@ if TYPE_CHECKING:
     from pkadvisor.documents.analysis import AnalysisDocument
     from pkadvisor.inputs import AnalyzeRequest
 
-EPILOG = examples(
-    "advisor analyze --sample footrace",
-    "advisor analyze --sample footrace --redact keys --format json",
-    "advisor samples write footrace race",
-    "advisor analyze race/registrations.csv --design race/design.yaml --out json=race/result.json",
-)
-
 
 @unfold
 def analyze(
-    data: DataFiles = None,
+    data: list[str] | None = DATA_FILES,
     *,
     reading: InputOptions,
-    out: ResultFiles = None,
+    out: list[str] | None = RESULT_FILES,
     judging: Judging,
-    top: Annotated[int, option("--top", metavar="N", min=1, help="Schemes to show.", env="TOP", show_default=True)] = 5,
-    details: Annotated[
-        bool, option("--details", help="Show queries, costs, ranking and evidence too.", env="DETAILS")
-    ] = False,
+    top: int = option("Schemes to show.", 5, metavar="N", env=True, min=1),
+    details: bool = option("Show queries, costs, ranking and evidence too.", False, env=True),
     paging: Paging,
     shared: ResultShared,
 ) -> None:
@@ -61,6 +51,12 @@ def analyze(
 
     The design file may declare the workload where there is no log yet. Without any file the data, logs and design of
     pkadvisor.toml are taken, as 'advisor init --from' writes them; without a design, the keys are inferred.
+
+    Examples:
+        advisor analyze --sample footrace
+        advisor analyze --sample footrace --redact keys --format json
+        advisor samples write footrace race
+        advisor analyze race/registrations.csv --design race/design.yaml --out json=race/result.json
     """
     data, reading = of_the_project(data, reading, shared)
     inputs = settle(data, reading, command="analyze", candidates=judging.candidates)
@@ -75,8 +71,10 @@ def analyze(
     with listen(shared) as progress:
         result = analysis(request, progress)
     inputs_again = typed_again(data, reading, judging)
-    renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=inputs_again)}
-    deliver(result, targets, page, renderers, options, shared)
+    from pkadvisor.report.text.verdict_page import render_text
+
+    text = partial(text_page, render_text, verbose=shared.verbose, details=details, inputs=inputs_again)
+    deliver(result, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
     if result.outcome == "constraint-unsatisfied":
         raise unsatisfied(result)
     if result.outcome == "not-enough":
@@ -123,26 +121,14 @@ def not_enough(result: AnalysisDocument) -> ConstraintError:
     return ConstraintError(what, where=names[0], fix=f"give {tables[0].next}")
 
 
-def _text(
-    result: AnalysisDocument, shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
-) -> bytes:
-    from pkadvisor.report.text.verdict_page import render_text
-
-    choices = {"verbose": shared.verbose, "details": details, "inputs": inputs}
-    return text_page(render_text, result, shared, on_terminal, **choices)
-
-
 def _json(result: AnalysisDocument, shared: Shared, on_terminal: bool) -> bytes:
     from pkadvisor.report.documents.result import dump_json
 
     return redact_result(dump_json(result).decode()).encode()
 
 
-# A renderer makes a result into the bytes of a file, or of standard output if its last argument is true.
-RENDERERS: dict[ResultFormat, Renderer] = {
-    ResultFormat.text: _text,
-    ResultFormat.json: _json,
-}
+RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.json: _json}
+"""What makes a result into the bytes of a format; that of text knows the options of the command line."""
 
 
 def parse_fraction(text: str) -> float:

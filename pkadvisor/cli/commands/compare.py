@@ -6,53 +6,42 @@ import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from pkadvisor.cli.commands.analyze import build_request, listen
-from pkadvisor.cli.commands.score import json_of_keys
+from pkadvisor.cli.commands.score import RENDERERS
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
-from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
-from pkadvisor.cli.shared import InputOptions, ResultFiles, ResultFormat, ResultShared, Shared, option, unfold
+from pkadvisor.cli.paging import Paging, deliver, text_page
+from pkadvisor.cli.shared import (
+    RESULT_FILES,
+    InputOptions,
+    ResultFormat,
+    ResultShared,
+    Shared,
+    argument,
+    option,
+    unfold,
+)
 from pkadvisor.errors import ConstraintError, UsageError
 
 if TYPE_CHECKING:
     from pkadvisor.documents.comparison import ComparisonDocument
 
-EPILOG = examples(
-    "advisor analyze --sample footrace --out json=free.json",
-    "advisor analyze --sample footrace --budget index_rows=1 --out json=lean.json",
-    "advisor compare free.json lean.json",
-    "advisor compare free.json free.json --fail-if-worse requests_per_s=5%",
-)
-
 
 @unfold
 def compare(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="A result, a score card or a design file.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Another one of the same kind.")],
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[DATA]", help="For two designs: the data files of both.", show_default=False),
-    ] = None,
+    old: str = argument("A result, a score card or a design file.", "OLD"),
+    new: str = argument("Another one of the same kind.", "NEW"),
+    data: list[str] | None = argument("For two designs: the data files of both.", "[DATA]", None),
     *,
-    fail_if_worse: Annotated[
-        list[str] | None,
-        option(
-            "--fail-if-worse",
-            metavar="K=SHARE",
-            help="Exit 1 if K is worse by more than that, e.g. score=5%. Repeatable.",
-        ),
-    ] = None,
+    fail_if_worse: list[str] | None = option(
+        "Exit 1 if K is worse by more than that, e.g. score=5%. Repeatable.", metavar="K=SHARE"
+    ),
     reading: InputOptions,
-    out: ResultFiles = None,
-    details: Annotated[
-        bool, option("--details", help="Show every measure, query and write that differs too.", env="DETAILS")
-    ] = False,
+    out: list[str] | None = RESULT_FILES,
+    details: bool = option("Show every measure, query and write that differs too.", False, env=True),
     paging: Paging,
     shared: ResultShared,
 ) -> None:
@@ -60,6 +49,12 @@ def compare(
 
     Results are compared by the keys that they recommend. The workload of two designs is that of the log, else the one
     that NEW declares, else that of OLD.
+
+    Examples:
+        advisor analyze --sample footrace --out json=free.json
+        advisor analyze --sample footrace --budget index_rows=1 --out json=lean.json
+        advisor compare free.json lean.json
+        advisor compare free.json free.json --fail-if-worse requests_per_s=5%
     """
     from pkadvisor.design.cost.budgets import parse_pair
 
@@ -72,17 +67,13 @@ def compare(
     from pkadvisor.usecases.compare import worsened
 
     worse = worsened(document, bounds)
-    text = partial(_page, details=details, inputs=_next_command(old, new))
-    renderers: dict[ResultFormat, Renderer] = {ResultFormat.text: text, ResultFormat.json: json_of_keys}
-    deliver(document, targets, page, renderers, options, shared)
-    if worse:
-        raise ConstraintError("; ".join(worse), where="--fail-if-worse")
-
-
-def _page(document: ComparisonDocument, shared: Shared, on_terminal: bool, *, details: bool, inputs: str) -> bytes:
     from pkadvisor.report.text.comparison_page import render_comparison
 
-    return text_page(render_comparison, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
+    inputs = _next_command(old, new)
+    text = partial(text_page, render_comparison, details=details or shared.verbose, inputs=inputs)
+    deliver(document, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
+    if worse:
+        raise ConstraintError("; ".join(worse), where="--fail-if-worse")
 
 
 def _next_command(old: str, new: str) -> str:

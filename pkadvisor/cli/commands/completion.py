@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from pkadvisor.cli.console import write_text
-from pkadvisor.cli.examples import examples
-from pkadvisor.cli.shared import COMPLETE, Shared, unfold
-
-EPILOG = examples("advisor completion bash", "advisor completion zsh")
+from pkadvisor.cli.shared import COMPLETE, Shared, argument, unfold
 
 
 class Shell(StrEnum):
@@ -23,7 +18,7 @@ class Shell(StrEnum):
 
 @unfold
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh, fish or powershell.")],
+    shell: Shell = argument("bash, zsh, fish or powershell.", "SHELL"),
     *,
     shared: Shared,
 ) -> None:
@@ -32,6 +27,10 @@ def completion(
     bash: add 'eval "$(advisor completion bash)"' to ~/.bashrc; zsh: the same in ~/.zshrc, after compinit.
     fish: advisor completion fish > ~/.config/fish/completions/advisor.fish.
     powershell: advisor completion powershell >> $PROFILE.
+
+    Examples:
+        advisor completion bash
+        advisor completion zsh
     """
     from typer._completion_shared import get_completion_script
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import MISSING
 from enum import StrEnum
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import escape, redact_result, write_text
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.settings_schema import config_schema
-from pkadvisor.cli.shared import Format, Shared, option, say_next, unfold
+from pkadvisor.cli.shared import Format, Shared, argument, option, say_next, unfold
 from pkadvisor.documents.schema import document_schema
 from pkadvisor.observe.design_file.declaration import design_schema
 from pkadvisor.review.rules.rule_schema import rule_schema
 
-EPILOG = examples("advisor config schema --of design", "advisor config schema --of config")
-SHOW_EPILOG = examples("advisor config show", "advisor config show --isolated --format json")
 ENVIRONMENT = {
     "format": ("PKADVISOR_FORMAT", "text"),
     "color": ("PKADVISOR_COLOR", "auto"),
@@ -60,19 +56,21 @@ def published_schema(of: str) -> dict[str, Any]:
 @unfold
 def schema(
     *,
-    of: Annotated[SchemaName, option("--of", help="Which document.")],
+    of: SchemaName = option("Which document.", MISSING),
     shared: Shared,
 ) -> None:
-    """Print the JSON Schema of a document, whatever --format says."""
+    """Print the JSON Schema of a document, whatever --format says.
+
+    Examples:
+        advisor config schema --of design
+        advisor config schema --of config
+    """
     write_text(json.dumps(published_schema(of), indent=2, ensure_ascii=False))
 
 
 @unfold
 def show(
-    design: Annotated[
-        str | None,
-        typer.Argument(metavar="[DESIGN]", help="Show the settings for this design file.", show_default=False),
-    ] = None,
+    design: str | None = argument("Show the settings for this design file.", "[DESIGN]", None),
     *,
     shared: Shared,
 ) -> None:
@@ -80,6 +78,10 @@ def show(
 
     Settings are in pkadvisor.toml or in [tool.pkadvisor] of pyproject.toml, beside the design or the working folder
     or above it, up to the root of the repository. An option on the command line wins over all of them.
+
+    Examples:
+        advisor config show
+        advisor config show --isolated --format json
     """
     settings = settings_for(shared, design)
     rows = [*_of_file(settings), *_of_environment()]

@@ -6,17 +6,14 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.rules import show_rule
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import redact_result, show_page, write_bytes
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
-from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, option, target_words, unfold
+from pkadvisor.cli.shared import Format, InputOptions, Judging, Shared, argument, option, target_words, unfold
 from pkadvisor.documents.explanation import Explanation
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.progress import Progress
@@ -24,12 +21,6 @@ from pkadvisor.progress import Progress
 if TYPE_CHECKING:
     from pkadvisor.inputs import AnalyzeRequest
 
-EPILOG = examples(
-    "advisor explain PK201",
-    "advisor explain query:by-age --sample footrace --scheme recommended",
-    "advisor explain scheme:2 --sample footrace",
-    "advisor explain key '2023 Chicago Marathon__Full' --sample footrace",
-)
 QUERY = "query:"
 SCHEME = "scheme"
 CURRENT = "current"
@@ -43,39 +34,22 @@ UseCase = Callable[["AnalyzeRequest", "Progress"], Explanation]
 
 @unfold
 def explain(
-    target: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TARGET",
-            help="PK101 or the name of a rule, query:NAME, current, recommended, scheme:N, scheme:KIND:N, key VALUE or "
-            "keys; with --scheme alone: those keys.",
-            show_default=False,
-            autocompletion=target_words,
-        ),
-    ] = None,
-    texts: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[VALUE] [DATA]", help="The key's text for 'key'; then data files.", show_default=False),
-    ] = None,
+    target: str | None = argument(
+        "PK101 or the name of a rule, query:NAME, current, recommended, scheme:N, scheme:KIND:N, key VALUE or "
+        "keys; with --scheme alone: those keys.",
+        "TARGET",
+        None,
+        autocompletion=target_words,
+    ),
+    texts: list[str] | None = argument("The key's text for 'key'; then data files.", "[VALUE] [DATA]", None),
     *,
     reading: InputOptions,
-    scheme: Annotated[
-        str | None,
-        option(
-            "--scheme",
-            metavar="WHICH",
-            help="'PARTITIONKEY | ROWKEY'; for query: also current, recommended, or a rank such as 2.",
-        ),
-    ] = None,
-    result: Annotated[
-        str | None,
-        option("--result", metavar="FILE", help="For scheme:N: the JSON result of an analysis, in place of data."),
-    ] = None,
+    scheme: str | None = option(
+        "'PARTITIONKEY | ROWKEY'; for query: also current, recommended, or a rank such as 2.", metavar="WHICH"
+    ),
+    result: str | None = option("For scheme:N: the JSON result of an analysis, in place of data.", metavar="FILE"),
     judging: Judging,
-    rules: Annotated[
-        list[str] | None,
-        option("--rules", metavar="DIR", help="For a rule: a folder of rules of your own. Repeatable."),
-    ] = None,
+    rules: list[str] | None = option("For a rule: a folder of rules of your own. Repeatable.", metavar="DIR"),
     shared: Shared,
 ) -> None:
     """Explain a rule, a query's plan, a scheme's place in the ranking, a key, or the templates of given keys.
@@ -85,6 +59,12 @@ def explain(
     loses and by how much, the queries that decide, the smallest change of one rate that would turn it, and which
     assumed numbers the verdict hangs on. --scheme alone tells the same of any keys. key VALUE tells what each piece of
     a key means. keys tells the templates that the keys in DATA look like, with the share of rows of each.
+
+    Examples:
+        advisor explain PK201
+        advisor explain query:by-age --sample footrace --scheme recommended
+        advisor explain scheme:2 --sample footrace
+        advisor explain key '2023 Chicago Marathon__Full' --sample footrace
     """
     given = list(texts or ())
     if _is_rule(target, scheme, rules):

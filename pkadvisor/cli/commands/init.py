@@ -6,85 +6,50 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from pkadvisor.cli.commands.analyze import listen, parse_fraction, parse_share
 from pkadvisor.cli.console import is_terminal, say, write_text
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import STDIN, check_inputs, path_text
 from pkadvisor.cli.output import write_whole
-from pkadvisor.cli.shared import Format, Shared, option, unfold
+from pkadvisor.cli.shared import Format, Shared, argument, option, unfold
 from pkadvisor.errors import UsageError
 from pkadvisor.usecases.init import DESIGN_FILE, PRE_COMMIT_FILE, Given, planned
 from pkadvisor.usecases.pipelines import Ci, Install, hook_text, install_from, own_source
 from pkadvisor.values import dataclass
-
-EPILOG = examples(
-    "advisor init shop --ci github --pre-commit --install git+https://example.org/tools/pkadvisor",
-    "advisor samples write microblog blog",
-    "advisor init posts --from blog/blogs.csv --yes",
-    "advisor init blogs --from blog/blogs.csv --log blog/table-000000.log.gz --yes",
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Drafting:
     """The files that a design is inferred from."""
 
-    source: Annotated[
-        list[str] | None,
-        option("--from", metavar="DATA...", help="Data files to infer the design from. Several may follow."),
-    ] = None
-    log: Annotated[
-        list[str] | None,
-        option(
-            "--log",
-            metavar="LOG...",
-            help="Query logs or folders of them; several may follow, a glob may stand in quotes: 'logs/**/*.log'.",
-        ),
-    ] = None
-    account: Annotated[
-        str | None,
-        option("--account", metavar="NAME", help="Read only this storage account of the logs."),
-    ] = None
-    log_fraction: Annotated[
-        str,
-        option("--log-fraction", metavar="SHARE", help="Share of the requests that the logs hold.", show_default=True),
-    ] = "100%"
-    max_bad_lines: Annotated[
-        str,
-        option(
-            "--max-bad-lines",
-            metavar="SHARE",
-            help="Stop above this share of unreadable lines, rows or log files.",
-            env="MAX_BAD_LINES",
-            show_default=True,
-        ),
-    ] = "1%"
+    source: list[str] | None = option(
+        "Data files to infer the design from. Several may follow.", metavar="DATA...", names="--from"
+    )
+    log: list[str] | None = option(
+        "Query logs or folders of them; several may follow, a glob may stand in quotes: 'logs/**/*.log'.",
+        metavar="LOG...",
+    )
+    account: str | None = option("Read only this storage account of the logs.", metavar="NAME")
+    log_fraction: str = option("Share of the requests that the logs hold.", "100%", metavar="SHARE")
+    max_bad_lines: str = option(
+        "Stop above this share of unreadable lines, rows or log files.", "1%", metavar="SHARE", env=True
+    )
 
 
 @unfold
 def init(
-    folder: Annotated[
-        str, typer.Argument(metavar="[DIR]", help="The root of the repository; created if missing.", show_default=False)
-    ] = ".",
+    folder: str = argument("The root of the repository; created if missing.", "[DIR]", "."),
     *,
     drafting: Drafting,
-    ci: Annotated[Ci, option("--ci", help="Write a pipeline as well.", show_default=True)] = Ci.none,
-    pre_commit: Annotated[bool, option("--pre-commit", help="Write a pre-commit hook as well.")] = False,
-    install: Annotated[
-        str | None,
-        option(
-            "--install",
-            metavar="SOURCE",
-            help="Where pipelines and hook install pkadvisor from: a repository, a wheel, a version.",
-            show_default=False,
-        ),
-    ] = None,
-    force: Annotated[bool, option("--force", help="Overwrite files that exist.")] = False,
-    yes: Annotated[bool, option("--yes", "--no-input", help="Ask no question: use the defaults.")] = False,
+    ci: Ci = option("Write a pipeline as well.", Ci.none),
+    pre_commit: bool = option("Write a pre-commit hook as well.", False),
+    install: str | None = option(
+        "Where pipelines and hook install pkadvisor from: a repository, a wheel, a version.", metavar="SOURCE"
+    ),
+    force: bool = option("Overwrite files that exist.", False),
+    yes: bool = option("Ask no question: use the defaults.", False, names="--yes --no-input"),
     shared: Shared,
 ) -> None:
     """Write settings, a design, and what runs 'advisor review' on every change.
@@ -97,6 +62,12 @@ def init(
 
     Files that exist are kept unless --force is given; a .pre-commit-config.yaml always is, for it holds other hooks.
     Run again, it changes nothing.
+
+    Examples:
+        advisor init shop --ci github --pre-commit --install git+https://example.org/tools/pkadvisor
+        advisor samples write microblog blog
+        advisor init posts --from blog/blogs.csv --yes
+        advisor init blogs --from blog/blogs.csv --log blog/table-000000.log.gz --yes
     """
     root = Path(folder)
     if root.exists() and not root.is_dir():

@@ -6,17 +6,14 @@ import shlex
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.console import redact_result, write_bytes, write_text
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.paging import text_page
-from pkadvisor.cli.shared import DataFiles, Format, InputOptions, Shared, say_next, unfold
-
-EPILOG = examples("advisor keys --sample footrace", "advisor keys --sample microblog --format json")
+from pkadvisor.cli.shared import DATA_FILES, Format, InputOptions, Shared, say_next, unfold
 
 
 @unfold
 def keys(
-    data: DataFiles = None,
+    data: list[str] | None = DATA_FILES,
     *,
     reading: InputOptions,
     shared: Shared,
@@ -25,6 +22,10 @@ def keys(
 
     It needs no query and no design. For exported data it shows the templates of the keys that the data has. Which of
     the possible keys is good depends on the queries: 'advisor analyze' chooses once they are known.
+
+    Examples:
+        advisor keys --sample footrace
+        advisor keys --sample microblog --format json
     """
     inputs = settle(data, reading, command="keys")
     request = build_request(inputs, reading)

@@ -6,13 +6,10 @@ import io
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
-
-import typer
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pkadvisor.cli.console import escape_page, is_terminal, make_console, wants_color, write_bytes, write_text
-from pkadvisor.cli.examples import examples
-from pkadvisor.cli.shared import Format, Shared, option, page_words, unfold
+from pkadvisor.cli.shared import Format, Shared, argument, option, page_words, unfold
 from pkadvisor.errors import UsageError
 from pkadvisor.manual import PAGES, near_pages, page_text, title_and_summary
 
@@ -20,24 +17,25 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.markdown import Markdown
 
-EPILOG = examples("advisor manual", "advisor manual quick-start", "advisor manual key-templates --format json")
 STYLES: Final = {"markdown.code": "bold", "markdown.table.border": "none", "markdown.table.header": "bold"}
 _LINK = re.compile(r"\[([^]]+)\]\(([a-z-]+)\.md(?:#[\w-]*)?\)")
 
 
 @unfold
 def manual(
-    page: Annotated[
-        str | None,
-        typer.Argument(metavar="PAGE", help="The name of a page.", show_default=False, autocompletion=page_words),
-    ] = None,
+    page: str | None = argument("The name of a page.", "PAGE", None, autocompletion=page_words),
     *,
-    raw: Annotated[bool, option("--raw", help="Print Markdown on a terminal too.")] = False,
+    raw: bool = option("Print Markdown on a terminal too.", False),
     shared: Shared,
 ) -> None:
     """List the pages of the manual, or print one of them.
 
     A terminal shows a page as plain text. A pipe or a file gets its Markdown.
+
+    Examples:
+        advisor manual
+        advisor manual quick-start
+        advisor manual key-templates --format json
     """
     if page is None:
         _list(shared)

@@ -5,44 +5,36 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import of_the_project
 from pkadvisor.cli.console import redact_result, say, write_bytes
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
-from pkadvisor.cli.shared import DataFiles, Format, InputOptions, ReviewFormat, Shared, option, say_next, unfold
+from pkadvisor.cli.shared import DATA_FILES, Format, InputOptions, ReviewFormat, Shared, option, say_next, unfold
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import read_bytes
 
 SHORTEST_SALT_BYTES, LONGEST_SALT_BYTES = 16, 1 << 20
 
-EPILOG = examples(
-    "advisor profile --sample footrace --out footrace.profile.json",
-    "advisor profile --profile footrace.profile.json --out merged.profile.json",
-)
-
 
 @unfold
 def profile(
-    data: DataFiles = None,
+    data: list[str] | None = DATA_FILES,
     *,
     reading: InputOptions,
-    out: Annotated[
-        str | None, option("--out", metavar="PATH", help="Write this file instead of standard output.")
-    ] = None,
-    salt_file: Annotated[
-        str | None,
-        option("--salt-file", metavar="FILE", help="Secret that key values are hashed with.", env="SALT_FILE"),
-    ] = None,
+    out: str | None = option("Write this file instead of standard output.", metavar="PATH"),
+    salt_file: str | None = option("Secret that key values are hashed with.", metavar="FILE", env=True),
     shared: Shared,
 ) -> None:
     """Summarise data and logs in a profile file, which 'advisor analyze' takes in their place.
 
     Profiles merge: give parts with --profile. The document is JSON whatever --format says. Without any file the data,
     logs and design of pkadvisor.toml are taken.
+
+    Examples:
+        advisor profile --sample footrace --out footrace.profile.json
+        advisor profile --profile footrace.profile.json --out merged.profile.json
     """
     data, reading = of_the_project(data, reading, shared)
     inputs = settle(data, reading, command="profile")

@@ -4,39 +4,33 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from pkadvisor.cli.console import is_terminal, say, write_bytes
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import check_files
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text
 from pkadvisor.cli.paging import Paging, page_of, write_page
-from pkadvisor.cli.shared import PageFormat, PageShared, option, say_next, unfold
+from pkadvisor.cli.shared import PageFormat, PageShared, argument, option, say_next, unfold
 from pkadvisor.errors import InputError, UsageError
 
-EPILOG = examples(
-    "advisor analyze --sample footrace --out json=result.json -q",
-    "advisor report result.json --out html=report.html",
-    "advisor report result.json --out html-dir=report --theme dark --sections verdict,scheme",
-)
+PAGE_FILES = option(f"Where to write ({', '.join(PageFormat)}). Repeatable.", metavar="FMT=PATH")
 
 
 @unfold
 def report(
-    document: Annotated[str, typer.Argument(metavar="RESULT", help="A JSON result of analyze, stress, review, …")],
+    document: str = argument("A JSON result of analyze, stress, review, …", "RESULT"),
     *,
-    out: Annotated[
-        list[str] | None,
-        option("--out", metavar="FMT=PATH", help=f"Where to write ({', '.join(PageFormat)}). Repeatable."),
-    ] = None,
+    out: list[str] | None = PAGE_FILES,
     paging: Paging,
     shared: PageShared,
 ) -> None:
     """Draw a result, a stress test, a review, a comparison or a score card as one HTML page.
 
     Everything on it is in the document: nothing is read or computed again. Without --out it goes to standard output.
+
+    Examples:
+        advisor analyze --sample footrace --out json=result.json -q
+        advisor report result.json --out html=report.html
+        advisor report result.json --out html-dir=report --theme dark --sections verdict,scheme
     """
     check_files((document, "RESULT"))
     targets = parse_targets(out or (), inputs=(Path(document),), formats=PageFormat)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -18,12 +18,11 @@ from pkadvisor.cli.commands.review_options import FailOn, GateOptions, Reporting
 from pkadvisor.cli.commands.review_output import deliver, settle_outputs
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import escape_page, say, say_error, write_text
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files, load_sample, nearby, path_text
 from pkadvisor.cli.output import size_text, write_whole
 from pkadvisor.cli.paging import Paging
 from pkadvisor.cli.settings import Settings
-from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, unfold
+from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, argument, unfold
 from pkadvisor.errors import AdvisorError, UsageError
 from pkadvisor.files import exists
 from pkadvisor.values import dataclass
@@ -35,19 +34,9 @@ if TYPE_CHECKING:
     from pkadvisor.usecases.review.request import ReviewRequest
 
 
-EPILOG = examples(
-    "advisor samples write footrace race",
-    "advisor review race/design.yaml --fail-on never",
-    "advisor review race/design.yaml --fail-on never --format concise --out sarif=race/review.sarif --out md=race.md",
-)
-
-
 @unfold
 def review(
-    designs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DESIGN...", help="Design files, globs or '-'.", show_default=False),
-    ] = None,
+    designs: list[str] | None = argument("Design files, globs or '-'.", "DESIGN...", None),
     *,
     evidence: ReviewEvidence,
     gate: GateOptions,
@@ -55,7 +44,13 @@ def review(
     paging: Paging,
     shared: ReviewShared,
 ) -> None:
-    """Review the keys of designs before they are deployed; exit code 1: the gate failed."""
+    """Review the keys of designs before they are deployed; exit code 1: the gate failed.
+
+    Examples:
+        advisor samples write footrace race
+        advisor review race/design.yaml --fail-on never
+        advisor review race/design.yaml --fail-on never --format concise --out sarif=race/review.sarif --out md=race.md
+    """
     from pkadvisor.review.views.findings import Severity
 
     if gate.add_ignore is not None and not gate.add_ignore.strip():
@@ -64,10 +59,7 @@ def review(
     designs, evidence, logs = of_sample(designs, evidence)
     check_named(evidence, gate)
     settings = settings_for(shared, designs[0] if designs else None)
-    if settings.select or settings.ignore or settings.severity or settings.suppress:
-        from pkadvisor.review.rules.rule import load_rules
-
-        settings.check_rules(load_rules(tuple(evidence.rules or settings.rules), cases=False))
+    check_settings(settings, evidence)
     known = gate.baseline or settings.baseline or ""
     threshold = gate.fail_on or FailOn(settings.fail_on or FailOn.error)
     named = design_files(designs) if designs else settings.design_files()
@@ -103,6 +95,14 @@ def review(
         deliver(document, outputs)
     if document.exit_code:
         raise typer.Exit(document.exit_code)
+
+
+def check_settings(settings: Settings, evidence: ReviewEvidence) -> None:
+    """UsageError for a rule that the settings name and that is none."""
+    if settings.select or settings.ignore or settings.severity or settings.suppress:
+        from pkadvisor.review.rules.rule import load_rules
+
+        settings.check_rules(load_rules(tuple(evidence.rules or settings.rules), cases=False))
 
 
 def request_of(evidence: ReviewEvidence, gate: GateOptions, reporting: Reporting, settings: Settings) -> ReviewRequest:

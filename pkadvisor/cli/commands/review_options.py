@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
 
 from pkadvisor.cli.shared import Redact, ReviewFormat, option, rule_words, sample_words
 from pkadvisor.values import dataclass
@@ -20,129 +19,52 @@ class FailOn(StrEnum):
 class ReviewEvidence:
     """What is known of the designs: data or profiles, stress results, limits, rules and budgets."""
 
-    sample: Annotated[
-        str | None,
-        option(
-            "--sample",
-            metavar="NAME",
-            help="Review the design of a bundled sample on its data.",
-            autocompletion=sample_words,
-        ),
-    ] = None
-    profile: Annotated[
-        list[str] | None,
-        option("--profile", metavar="FILE", help="Profile of the tables, made by 'advisor profile'. Repeatable."),
-    ] = None
-    data: Annotated[
-        list[str] | None, option("--data", metavar="DATA", help="Data files in place of a profile. Repeatable.")
-    ] = None
-    stress: Annotated[
-        list[str] | None,
-        option("--stress", metavar="FILE", help="A result of 'advisor stress' of these keys. Repeatable."),
-    ] = None
-    limits: Annotated[
-        list[str] | None, option("--limits", metavar="FILE", help="Limits over the bundled ones.", env="LIMITS")
-    ] = None
-    rules: Annotated[
-        list[str] | None, option("--rules", metavar="DIR", help="A folder of rules of your own. Repeatable.")
-    ] = None
-    budget: Annotated[
-        list[str] | None,
-        option("--budget", metavar="K=V", help="Add a limit for every table, e.g. cost_month=500. Repeatable."),
-    ] = None
+    sample: str | None = option(
+        "Review the design of a bundled sample on its data.", metavar="NAME", autocompletion=sample_words
+    )
+    profile: list[str] | None = option("Profile of the tables, made by 'advisor profile'. Repeatable.", metavar="FILE")
+    data: list[str] | None = option("Data files in place of a profile. Repeatable.", metavar="DATA")
+    stress: list[str] | None = option("A result of 'advisor stress' of these keys. Repeatable.", metavar="FILE")
+    limits: list[str] | None = option("Limits over the bundled ones.", metavar="FILE", env=True)
+    rules: list[str] | None = option("A folder of rules of your own. Repeatable.", metavar="DIR")
+    budget: list[str] | None = option("Add a limit for every table, e.g. cost_month=500. Repeatable.", metavar="K=V")
 
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
     """Which findings there are, and which of them fail the review."""
 
-    select: Annotated[
-        list[str] | None,
-        option(
-            "--select",
-            metavar="RULE",
-            help="Run only these rules: ids, names or prefixes: PK1,PK303.",
-            autocompletion=rule_words,
-        ),
-    ] = None
-    ignore: Annotated[
-        list[str] | None, option("--ignore", metavar="RULE", help="Skip these rules.", autocompletion=rule_words)
-    ] = None
-    fail_on: Annotated[
-        FailOn | None,
-        option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default="error"),
-    ] = None
-    new_only: Annotated[bool, option("--new-only", help="Only new and worse findings count.")] = False
-    against: Annotated[
-        str, option("--against", metavar="FILE", help="Compare with this older design file.", show_default=False)
-    ] = ""
-    against_ref: Annotated[
-        str,
-        option(
-            "--against-ref",
-            metavar="REF",
-            help="Compare with a commit, branch or tag (git).",
-            env="AGAINST_REF",
-            show_default=False,
-        ),
-    ] = ""
-    baseline: Annotated[
-        str,
-        option("--baseline", metavar="FILE", help="Known findings, which pass.", env="BASELINE", show_default=False),
-    ] = ""
-    write_baseline: Annotated[bool, option("--write-baseline", help="Write all current findings to the baseline.")] = (
-        False
+    select: list[str] | None = option(
+        "Run only these rules: ids, names or prefixes: PK1,PK303.", metavar="RULE", autocompletion=rule_words
     )
-    prune_baseline: Annotated[
-        bool, option("--prune-baseline", help="Remove findings that are gone from the baseline.")
-    ] = False
-    add_ignore: Annotated[
-        str | None,
-        option(
-            "--add-ignore",
-            metavar="REASON",
-            help="Suppress the findings that fail the gate, by comments in the designs.",
-            show_default=False,
-        ),
-    ] = None
+    ignore: list[str] | None = option("Skip these rules.", metavar="RULE", autocompletion=rule_words)
+    fail_on: FailOn | None = option("The mildest severity that fails.", env=True, show_default="error")
+    new_only: bool = option("Only new and worse findings count.", False)
+    against: str = option("Compare with this older design file.", "", metavar="FILE", show_default=False)
+    against_ref: str = option(
+        "Compare with a commit, branch or tag (git).", "", metavar="REF", env=True, show_default=False
+    )
+    baseline: str = option("Known findings, which pass.", "", metavar="FILE", env=True, show_default=False)
+    write_baseline: bool = option("Write all current findings to the baseline.", False)
+    prune_baseline: bool = option("Remove findings that are gone from the baseline.", False)
+    add_ignore: str | None = option(
+        "Suppress the findings that fail the gate, by comments in the designs.", metavar="REASON"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
     """How findings are shown, and which files are written."""
 
-    show_suppressed: Annotated[
-        bool, option("--show-suppressed", help="List suppressed findings with their reasons.")
-    ] = False
-    details: Annotated[
-        bool, option("--details", help="Show every finding, with its line of the design.", env="DETAILS")
-    ] = False
-    today: Annotated[
-        str,
-        option(
-            "--today", metavar="DAY", help="The date for suppressions that expire.", env="TODAY", show_default="today"
-        ),
-    ] = ""
-    redact: Annotated[
-        Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
-    ] = Redact.none
-    fix: Annotated[bool, option("--fix", help="Make the safe edits; stored keys are never changed.")] = False
-    diff: Annotated[bool, option("--diff", help="Show what --fix would edit, and change nothing.")] = False
-    stdin_name: Annotated[
-        str | None, option("--stdin-name", metavar="NAME", help="The path that the design '-' is reviewed as.")
-    ] = None
-    out: Annotated[
-        list[str] | None,
-        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ReviewFormat)}). Repeatable."),
-    ] = None
-    annotate: Annotated[
-        bool, option("--annotate", help="GitHub annotations on standard error, beside any format.", env="ANNOTATE")
-    ] = False
-    if_changed: Annotated[
-        str | None,
-        option(
-            "--if-changed",
-            metavar="SHARE",
-            help="Shorten the Markdown of a passing run if no number moved by more than this.",
-        ),
-    ] = None
+    show_suppressed: bool = option("List suppressed findings with their reasons.", False)
+    details: bool = option("Show every finding, with its line of the design.", False, env=True)
+    today: str = option("The date for suppressions that expire.", "", metavar="DAY", env=True, show_default="today")
+    redact: Redact = option("Hide key values in every output.", Redact.none, env=True)
+    fix: bool = option("Make the safe edits; stored keys are never changed.", False)
+    diff: bool = option("Show what --fix would edit, and change nothing.", False)
+    stdin_name: str | None = option("The path that the design '-' is reviewed as.", metavar="NAME")
+    out: list[str] | None = option(f"Write a file as well ({', '.join(ReviewFormat)}). Repeatable.", metavar="FMT=PATH")
+    annotate: bool = option("GitHub annotations on standard error, beside any format.", False, env=True)
+    if_changed: str | None = option(
+        "Shorten the Markdown of a passing run if no number moved by more than this.", metavar="SHARE"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,10 @@ class Outputs:
         """Whether any output names the keys to take instead, which are searched for: most of a review's time."""
         brief = {ReviewFormat.concise, *([] if self.reporting.details or self.shared.verbose else [ReviewFormat.text])}
         return self.reporting.annotate or not {self.page, *(target.format for target in self.targets)} <= brief
+
+
+Renderer = Callable[["ReviewDocument", Mapping[str, str], Outputs, bool], bytes]
+"""Makes a document into the bytes of a file, or of standard output if its last argument is true."""
 
 
 def settle_outputs(
@@ -129,46 +134,16 @@ def _text(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, 
     )
 
 
-def _concise(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.text.review_page import render_concise
+def _made_by(module: str, name: str, *, with_paths: bool = True) -> Renderer:
+    """A function below ``pkadvisor.report`` that makes a document, ``with_paths`` of its designs, into a format; its
+    module is imported once the format is wanted."""
 
-    return render_concise(document).encode()
+    def render(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+        made = getattr(import_module(f"pkadvisor.report.{module}"), name)
+        content = made(document, paths) if with_paths else made(document)
+        return content.encode() if isinstance(content, str) else bytes(content)
 
-
-def _json(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.documents.review_result import dump
-
-    return dump(document).encode()
-
-
-def _sarif(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.formats.sarif import render_sarif
-
-    return render_sarif(document, paths)
-
-
-def _junit(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.formats.junit import render_junit
-
-    return render_junit(document, paths)
-
-
-def _github(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.formats.annotations import render_github
-
-    return render_github(document, paths).encode()
-
-
-def _azure(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.formats.annotations import render_azure
-
-    return render_azure(document, paths).encode()
-
-
-def _gitlab(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.formats.annotations import render_gitlab
-
-    return render_gitlab(document, paths)
+    return render
 
 
 def _markdown(document: ReviewDocument, paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
@@ -177,15 +152,14 @@ def _markdown(document: ReviewDocument, paths: Mapping[str, str], outputs: Outpu
     return render_markdown(document, paths, if_changed=outputs.if_changed).encode()
 
 
-# A renderer makes a document into the bytes of a file, or of standard output if its last argument is true.
-RENDERERS: dict[ReviewFormat, Callable[[ReviewDocument, Mapping[str, str], Outputs, bool], bytes]] = {
+RENDERERS: dict[ReviewFormat, Renderer] = {
     ReviewFormat.text: _text,
-    ReviewFormat.concise: _concise,
-    ReviewFormat.json: _json,
-    ReviewFormat.sarif: _sarif,
-    ReviewFormat.junit: _junit,
-    ReviewFormat.github: _github,
-    ReviewFormat.azure: _azure,
-    ReviewFormat.gitlab: _gitlab,
+    ReviewFormat.concise: _made_by("text.review_page", "render_concise", with_paths=False),
+    ReviewFormat.json: _made_by("documents.review_result", "dump", with_paths=False),
+    ReviewFormat.sarif: _made_by("formats.sarif", "render_sarif"),
+    ReviewFormat.junit: _made_by("formats.junit", "render_junit"),
+    ReviewFormat.github: _made_by("formats.annotations", "render_github"),
+    ReviewFormat.azure: _made_by("formats.annotations", "render_azure"),
+    ReviewFormat.gitlab: _made_by("formats.annotations", "render_gitlab"),
     ReviewFormat.markdown: _markdown,
 }

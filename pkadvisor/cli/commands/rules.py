@@ -4,41 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import redact_result, show_page, write_bytes
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.settings import Settings
-from pkadvisor.cli.shared import Format, Shared, option, rule_words, say_next, unfold
+from pkadvisor.cli.shared import Format, Shared, argument, option, rule_words, say_next, unfold
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from pkadvisor.documents.part import Part
     from pkadvisor.review.rules.rule import Rule
 
-LIST_EPILOG = examples("advisor rules list", "advisor rules list --select PK3 --format json")
-EXPLAIN_EPILOG = examples("advisor rules explain PK201", "advisor rules explain query-scans-table --format json")
-FACTS_EPILOG = examples("advisor rules facts", "advisor rules facts --format json")
-RULES = option("--rules", metavar="DIR", help="A folder of rules of your own as well. Repeatable.")
-LIMITS = option("--limits", metavar="FILE", help="Limits over the bundled ones.", env="LIMITS")
+RULES = option("A folder of rules of your own as well. Repeatable.", metavar="DIR")
+LIMITS = option("Limits over the bundled ones.", metavar="FILE", env=True)
 
 
 @unfold
 def list_rules(
     *,
-    select: Annotated[
-        list[str] | None,
-        option(
-            "--select", metavar="RULE", help="List only these rules: ids, names or prefixes.", autocompletion=rule_words
-        ),
-    ] = None,
-    rules: Annotated[list[str] | None, RULES] = None,
+    select: list[str] | None = option(
+        "List only these rules: ids, names or prefixes.", metavar="RULE", autocompletion=rule_words
+    ),
+    rules: list[str] | None = RULES,
     shared: Shared,
 ) -> None:
-    """List the rules of 'advisor review'; as JSON with their whole pages."""
+    """List the rules of 'advisor review'; as JSON with their whole pages.
+
+    Examples:
+        advisor rules list
+        advisor rules list --select PK3 --format json
+    """
     from pkadvisor.report.text.rule_page import render_rules, rules_document
     from pkadvisor.review.rules.evaluate import chosen, words_of
 
@@ -51,21 +47,29 @@ def list_rules(
 
 @unfold
 def explain_rule(
-    rule: Annotated[
-        str, typer.Argument(metavar="RULE", help="An id such as PK201, or a name.", autocompletion=rule_words)
-    ],
+    rule: str = argument("An id such as PK201, or a name.", "RULE", autocompletion=rule_words),
     *,
-    rules: Annotated[list[str] | None, RULES] = None,
-    limits: Annotated[list[str] | None, LIMITS] = None,
+    rules: list[str] | None = RULES,
+    limits: list[str] | None = LIMITS,
     shared: Shared,
 ) -> None:
-    """Explain a rule: when it speaks, why, a bad and a good example, the fix, and how to let a finding pass."""
+    """Explain a rule: when it speaks, why, a bad and a good example, the fix, and how to let a finding pass.
+
+    Examples:
+        advisor rules explain PK201
+        advisor rules explain query-scans-table --format json
+    """
     show_rule(rule, rules, limits, shared)
 
 
 @unfold
-def facts(*, limits: Annotated[list[str] | None, LIMITS] = None, shared: Shared) -> None:
-    """Name the facts and limits that the conditions of rules are written over."""
+def facts(*, limits: list[str] | None = LIMITS, shared: Shared) -> None:
+    """Name the facts and limits that the conditions of rules are written over.
+
+    Examples:
+        advisor rules facts
+        advisor rules facts --format json
+    """
     from pkadvisor.report.text.rule_page import facts_document, render_facts
 
     _show(facts_document(_limits(settings_for(shared), limits)), render_facts, shared)

@@ -5,27 +5,22 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from pkadvisor.cli.console import escape, say, write_text
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import BundledSample, load_sample, sample_names
 from pkadvisor.cli.output import write_whole
-from pkadvisor.cli.shared import Format, Shared, option, sample_words, say_next, unfold
+from pkadvisor.cli.shared import Format, Shared, argument, option, sample_words, say_next, unfold
 from pkadvisor.errors import UsageError
-
-LIST_EPILOG = examples("advisor samples list", "advisor samples list --format json")
-WRITE_EPILOG = examples(
-    "advisor samples write footrace race",
-    "advisor samples write footrace race --force",
-)
 
 
 @unfold
 def list_samples(*, shared: Shared) -> None:
-    """Name the bundled samples."""
+    """Name the bundled samples.
+
+    Examples:
+        advisor samples list
+        advisor samples list --format json
+    """
     samples = [load_sample(name) for name in sample_names()]
     if shared.format is Format.json:
         rows = [
@@ -45,15 +40,18 @@ def list_samples(*, shared: Shared) -> None:
 
 @unfold
 def write_sample(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A name from 'advisor samples list'.", autocompletion=sample_words)
-    ],
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Where to put the files; created if missing.")],
+    name: str = argument("A name from 'advisor samples list'.", "NAME", autocompletion=sample_words),
+    folder: str = argument("Where to put the files; created if missing.", "DIR"),
     *,
-    force: Annotated[bool, option("--force", help="Overwrite files of the same names.")] = False,
+    force: bool = option("Overwrite files of the same names.", False),
     shared: Shared,
 ) -> None:
-    """Copy a bundled sample into a folder, to look at and to change."""
+    """Copy a bundled sample into a folder, to look at and to change.
+
+    Examples:
+        advisor samples write footrace race
+        advisor samples write footrace race --force
+    """
     sample = load_sample(name)
     goal = Path(folder)
     if goal.exists() and not goal.is_dir():

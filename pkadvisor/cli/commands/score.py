@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import redact_result
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import (
+    RESULT_FILES,
     InputOptions,
     Judging,
-    ResultFiles,
     ResultFormat,
     ResultShared,
     Shared,
+    argument,
     option,
     typed_again,
     unfold,
@@ -31,30 +29,16 @@ from pkadvisor.errors import ConstraintError, UsageError
 if TYPE_CHECKING:
     from pkadvisor.documents.score import ScoreDocument
 
-EPILOG = examples(
-    "advisor score --sample documents --scheme '{document} | {reverse_pad(version,4)}'",
-    "advisor samples write documents archive",
-    "advisor score archive/design.yaml archive/documents.csv",
-)
-
 
 @unfold
 def score(
-    texts: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[DESIGN] [DATA]", help="The design file, then data files.", show_default=False),
-    ] = None,
+    texts: list[str] | None = argument("The design file, then data files.", "[DESIGN] [DATA]", None),
     *,
     reading: InputOptions,
-    scheme: Annotated[
-        list[str] | None,
-        option("--scheme", metavar="KEYS", help="Other keys: 'PARTITIONKEY | ROWKEY'. Repeatable."),
-    ] = None,
+    scheme: list[str] | None = option("Other keys: 'PARTITIONKEY | ROWKEY'. Repeatable.", metavar="KEYS"),
     judging: Judging,
-    out: ResultFiles = None,
-    details: Annotated[
-        bool, option("--details", help="Show the parts of the score, queries and terms too.", env="DETAILS")
-    ] = False,
+    out: list[str] | None = RESULT_FILES,
+    details: bool = option("Show the parts of the score, queries and terms too.", False, env=True),
     paging: Paging,
     shared: ResultShared,
 ) -> None:
@@ -62,6 +46,11 @@ def score(
 
     The score card tells each query's part, the terms, what is broken and when it breaks. Exit code 1: a constraint is
     broken.
+
+    Examples:
+        advisor score --sample documents --scheme '{document} | {reverse_pad(version,4)}'
+        advisor samples write documents archive
+        advisor score archive/design.yaml archive/documents.csv
     """
     named, reading = of_the_project(texts, reading, shared)
     given = list(named or ())
@@ -86,7 +75,9 @@ def score(
     with listen(shared) as progress:
         document = score_card(request, tuple(scheme or ()), progress)
     inputs_again = typed_again(given, reading, judging)
-    text = partial(page_of_scores, details=details, inputs=inputs_again)
+    from pkadvisor.report.text.score_page import render_score
+
+    text = partial(text_page, render_score, details=details or shared.verbose, inputs=inputs_again)
     deliver(document, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
     if document.outcome == "constraint-unsatisfied":
         raise broken(document)
@@ -103,15 +94,6 @@ def broken(document: ScoreDocument) -> ConstraintError:
     return ConstraintError(f"{first.message}{more}", where=where)
 
 
-def page_of_scores(
-    document: ScoreDocument, shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
-) -> bytes:
-    """A score card; ``inputs`` as its page takes it."""
-    from pkadvisor.report.text.score_page import render_score
-
-    return text_page(render_score, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
-
-
 def json_of_keys(document: Any, shared: Shared, on_terminal: bool) -> bytes:
     """A score card or a comparison as JSON."""
     from pkadvisor.report.text.page import ascii_json
@@ -119,4 +101,4 @@ def json_of_keys(document: Any, shared: Shared, on_terminal: bool) -> bytes:
     return redact_result(ascii_json(document)).encode()
 
 
-RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.text: page_of_scores, ResultFormat.json: json_of_keys}
+RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.json: json_of_keys}

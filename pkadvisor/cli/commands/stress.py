@@ -6,7 +6,7 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,15 +14,14 @@ from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.commands.stress_options import Experiment, Targeting, ended_early, real_target
 from pkadvisor.cli.configuration import of_the_project, settings_for
 from pkadvisor.cli.console import escape_page, redact_result, say, speaks_unicode, width_of, write_bytes, write_text
-from pkadvisor.cli.examples import examples
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import (
-    DataFiles,
+    DATA_FILES,
+    RESULT_FILES,
     InputOptions,
     Judging,
-    ResultFiles,
     ResultFormat,
     ResultShared,
     Shared,
@@ -38,25 +37,16 @@ if TYPE_CHECKING:
     from pkadvisor.inputs import AnalyzeRequest
     from pkadvisor.stress.experiment.request import RealTarget, StressRequest
 
-EPILOG = examples(
-    "advisor stress --sample footrace",
-    "advisor samples write footrace race",
-    "advisor analyze race/registrations.csv --design race/design.yaml --out json=race/result.json -q",
-    "advisor stress race/registrations.csv --design race/design.yaml --result race/result.json --duration 2m",
-)
-
 
 @unfold
 def stress(
-    data: DataFiles = None,
+    data: list[str] | None = DATA_FILES,
     *,
     reading: InputOptions,
     judging: Judging,
     experiment: Experiment,
-    out: ResultFiles = None,
-    details: Annotated[
-        bool, option("--details", help="Show each query, heat maps and predictions too.", env="DETAILS")
-    ] = False,
+    out: list[str] | None = RESULT_FILES,
+    details: bool = option("Show each query, heat maps and predictions too.", False, env=True),
     targeting: Targeting,
     paging: Paging,
     shared: ResultShared,
@@ -65,6 +55,12 @@ def stress(
 
     In simulated time, on a model of the service that the embedded engine proves request by request. Exit code 1: the
     recommended keys miss a goal of --slo, serve less than the current ones, or break a limit by 'advisor analyze'.
+
+    Examples:
+        advisor stress --sample footrace
+        advisor samples write footrace race
+        advisor analyze race/registrations.csv --design race/design.yaml --out json=race/result.json -q
+        advisor stress race/registrations.csv --design race/design.yaml --result race/result.json --duration 2m
     """
     real = real_target(targeting)  # first: what is wrong with a secret is said before anything is read
     if experiment.result is not None:
@@ -89,8 +85,10 @@ def stress(
     inputs_again = typed_again(data, reading, judging)
     if experiment.result:
         inputs_again += f" --result {shlex.quote(experiment.result)}"
-    renderers = RENDERERS | {ResultFormat.text: partial(_text, details=details, inputs=inputs_again)}
-    deliver(document, targets, page, renderers, options, shared)
+    from pkadvisor.report.text.stress_page import render_stress
+
+    text = partial(text_page, render_stress, details=details or shared.verbose, inputs=inputs_again)
+    deliver(document, targets, page, RENDERERS | {ResultFormat.text: text}, options, shared)
     stopped = ended_early(document)
     if stopped is not None:
         raise stopped
@@ -198,14 +196,6 @@ def missed(document: StressDocument) -> ConstraintError:
         f"{mark.label} misses {goal.name}: {mark.measured:g}{unit}, at most {goal.most:g}{unit}{more}",
         where=table.table,
     )
-
-
-def _text(
-    document: StressDocument, shared: Shared, on_terminal: bool, *, details: bool = False, inputs: str = ""
-) -> bytes:
-    from pkadvisor.report.text.stress_page import render_stress
-
-    return text_page(render_stress, document, shared, on_terminal, details=details or shared.verbose, inputs=inputs)
 
 
 def _json(document: StressDocument, shared: Shared, on_terminal: bool) -> bytes:

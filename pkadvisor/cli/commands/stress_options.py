@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from pkadvisor.cli.shared import option
 from pkadvisor.errors import AdvisorError, ConstraintError, InputError, UsageError
@@ -23,125 +23,45 @@ CONCURRENCY_MAX = 1024
 class Experiment:
     """Which keys are run, under which load, and what they must hold."""
 
-    result: Annotated[
-        str | None,
-        option("--result", metavar="RESULT", help="Take the schemes of this result; it must be of the same files."),
-    ] = None
-    scheme: Annotated[
-        int | None,
-        option("--scheme", metavar="N", min=1, help="Run scheme N of the ranking, not the recommended one."),
-    ] = None
-    load: Annotated[
-        str,
-        option(
-            "--load",
-            metavar="LOAD",
-            help="x2, mean, together, spikes, diurnal, trace, cluster12, bursts:ca2=4, flash:5x@10m, ramp:1x-2x/4; "
-            "commas join.",
-        ),
-    ] = "x1"
-    growth: Annotated[
-        str | None,
-        option("--growth", metavar="MONTHS", help="Grow the load as declared over these months, e.g. 12m."),
-    ] = None
-    duration: Annotated[
-        str | None,
-        option("--duration", metavar="TIME", help="Simulated length of a run; by default as long as needed."),
-    ] = None
-    retry: Annotated[
-        str, option("--retry", metavar="POLICY", help="none, fixed, exponential, current or sdk.", show_default=True)
-    ] = "current"
-    enforce: Annotated[
-        str,
-        option("--enforce", metavar="HOW", help="strict: targets are hard limits; elastic: only on busy servers."),
-    ] = "strict"
-    servers: Annotated[
-        int, option("--servers", metavar="N", min=1, help="Partition servers that share the table.", show_default=True)
-    ] = 8
-    fault: Annotated[
-        list[str] | None,
-        option(
-            "--fault", metavar="FAULT", help="Simulate a fault, e.g. server-down@4m or server-down@4m+2m. Repeatable."
-        ),
-    ] = None
-    slo: Annotated[
-        list[str] | None,
-        option("--slo", metavar="K=V", help="A goal: p50, p99, p99.9, throttled, lost. Commas join. Repeatable."),
-    ] = None
-    clients: Annotated[
-        int | None,
-        option("--clients", metavar="N", min=1, help="Also run N clients that wait for each answer (a closed loop)."),
-    ] = None
-    think: Annotated[
-        str, option("--think", metavar="TIME", help="How long a client waits after an answer, e.g. 100ms.")
-    ] = "0"
-    vms: Annotated[
-        int | None,
-        option("--vms", metavar="N", min=1, help="Virtual machines that the clients share, 15 requests at once each."),
-    ] = None
-    find_limit: Annotated[
-        bool, option("--find-limit", help="Look for the highest load that still meets the goals.")
-    ] = False
-    partition: Annotated[
-        str | None,
-        option("--partition", metavar="KEY", help="Also test this PartitionKey, or 'hottest', alone."),
-    ] = None
-    engine: Annotated[
-        bool, option("--engine", help="Run all of the warmed-up load on the embedded engine, with rows.")
-    ] = False
-    sample_keys: Annotated[
-        int | None,
-        option(
-            "--sample-keys", metavar="N", min=1, help="The embedded engine takes N PartitionKeys and their requests."
-        ),
-    ] = None
-    exit_zero: Annotated[bool, option("--exit-zero", help="Exit with 0 even if a goal is missed.")] = False
+    result: str | None = option("Take the schemes of this result; it must be of the same files.", metavar="RESULT")
+    scheme: int | None = option("Run scheme N of the ranking, not the recommended one.", metavar="N", min=1)
+    load: str = option(
+        "x2, mean, together, spikes, diurnal, trace, cluster12, bursts:ca2=4, flash:5x@10m, ramp:1x-2x/4; commas join.",
+        "x1",
+        metavar="LOAD",
+    )
+    growth: str | None = option("Grow the load as declared over these months, e.g. 12m.", metavar="MONTHS")
+    duration: str | None = option("Simulated length of a run; by default as long as needed.", metavar="TIME")
+    retry: str = option("none, fixed, exponential, current or sdk.", "current", metavar="POLICY")
+    enforce: str = option("strict: targets are hard limits; elastic: only on busy servers.", "strict", metavar="HOW")
+    servers: int = option("Partition servers that share the table.", 8, metavar="N", min=1)
+    fault: list[str] | None = option(
+        "Simulate a fault, e.g. server-down@4m or server-down@4m+2m. Repeatable.", metavar="FAULT"
+    )
+    slo: list[str] | None = option("A goal: p50, p99, p99.9, throttled, lost. Commas join. Repeatable.", metavar="K=V")
+    clients: int | None = option("Also run N clients that wait for each answer (a closed loop).", metavar="N", min=1)
+    think: str = option("How long a client waits after an answer, e.g. 100ms.", "0", metavar="TIME")
+    vms: int | None = option("Virtual machines that the clients share, 15 requests at once each.", metavar="N", min=1)
+    find_limit: bool = option("Look for the highest load that still meets the goals.", False)
+    partition: str | None = option("Also test this PartitionKey, or 'hottest', alone.", metavar="KEY")
+    engine: bool = option("Run all of the warmed-up load on the embedded engine, with rows.", False)
+    sample_keys: int | None = option(
+        "The embedded engine takes N PartitionKeys and their requests.", metavar="N", min=1
+    )
+    exit_zero: bool = option("Exit with 0 even if a goal is missed.", False)
 
 
 @dataclass(frozen=True, slots=True)
 class Targeting:
     """A real endpoint, and how it is asked. Without a target nobody is dialled."""
 
-    target: Annotated[
-        str | None,
-        option("--target", metavar="URL", help="Run the load on this endpoint too, in a table of its own."),
-    ] = None
-    connection_string_file: Annotated[
-        str | None,
-        option("--connection-string-file", metavar="FILE", help="The same, with a connection string from a file."),
-    ] = None
-    sas_file: Annotated[
-        str | None,
-        option("--sas-file", metavar="FILE", help="A shared access signature for --target."),
-    ] = None
-    concurrency: Annotated[
-        int,
-        option(
-            "--concurrency",
-            metavar="N",
-            min=1,
-            max=CONCURRENCY_MAX,
-            help="Concurrent operations on the endpoint.",
-            show_default=True,
-        ),
-    ] = 64
-    max_transactions: Annotated[
-        int,
-        option(
-            "--max-transactions",
-            metavar="N",
-            min=1,
-            help="Stop after this many transactions.",
-            show_default=True,
-        ),
-    ] = TRANSACTIONS_MAX
-    dry_run: Annotated[
-        bool, option("--dry-run", help="Show what would be sent to the endpoint and its cost; send nothing.")
-    ] = False
-    calibrate: Annotated[
-        str | None,
-        option("--calibrate", metavar="FILE", help="Write the measured limits to a file for --limits."),
-    ] = None
+    target: str | None = option("Run the load on this endpoint too, in a table of its own.", metavar="URL")
+    connection_string_file: str | None = option("The same, with a connection string from a file.", metavar="FILE")
+    sas_file: str | None = option("A shared access signature for --target.", metavar="FILE")
+    concurrency: int = option("Concurrent operations on the endpoint.", 64, metavar="N", min=1, max=CONCURRENCY_MAX)
+    max_transactions: int = option("Stop after this many transactions.", TRANSACTIONS_MAX, metavar="N", min=1)
+    dry_run: bool = option("Show what would be sent to the endpoint and its cost; send nothing.", False)
+    calibrate: str | None = option("Write the measured limits to a file for --limits.", metavar="FILE")
 
 
 def real_target(targeting: Targeting) -> RealTarget | None:

@@ -12,30 +12,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from pkadvisor.numbers import amount
-from pkadvisor.report.charts.frame import (
-    COLOURS,
-    DIRECT_MAX,
-    LINE,
-    WIDTH,
-    Box,
-    Value,
-    apart,
-    coordinate,
-    element,
-    figure,
-    fill,
-    joined,
-    left_room,
-    legend,
-    path,
-    point,
-    stroke,
-    swatch,
-    text,
-    text_width,
-    x_axis,
-    y_axis,
-)  # fmt: skip
+from pkadvisor.report.charts import frame  # fmt: skip
 from pkadvisor.report.charts.scales import Axis, AxisKind, Scale, moment_label, scale_of
 from pkadvisor.values import dataclass
 
@@ -95,26 +72,26 @@ def draw(chart: LineChart) -> Markup:
     if not chart.series:
         raise ValueError("a chart of lines has at least one series")
     direct = names_fit(chart.series, HEIGHT)
-    headroom = 26 + (LINE if chart.marks else 0)
-    box = Box(0, headroom, WIDTH, HEIGHT - headroom - 40)
+    headroom = 26 + (frame.LINE if chart.marks else 0)
+    box = frame.Box(0, headroom, frame.WIDTH, HEIGHT - headroom - 40)
     y = y_scale(chart.y, chart.series, chart.limits, box)
-    left = left_room(y)
+    left = frame.left_room(y)
     right = names_room(chart.series) if direct else 12
-    box = Box(left, box.top, WIDTH - left - right, box.height)
+    box = frame.Box(left, box.top, frame.WIDTH - left - right, box.height)
     x = x_scale(chart.x, chart.series, chart.marks, box)
     parts = [
-        y_axis(y, chart.y, box),
-        x_axis(x, chart.x, box),
+        frame.y_axis(y, chart.y, box),
+        frame.x_axis(x, chart.x, box),
         marks_down(chart.marks, x, chart.x, box.top - 8, box.bottom),
         plot(chart.series, chart.limits, x, y, chart.x, chart.y, box, named=direct),
     ]
-    return figure(
+    return frame.figure(
         "lines",
         chart.alt,
-        joined(parts),
-        width=WIDTH,
+        frame.joined(parts),
+        width=frame.WIDTH,
         height=HEIGHT,
-        after=None if direct else legend((swatch(s.look), s.name) for s in chart.series),
+        after=None if direct else frame.legend((frame.swatch(s.look), s.name) for s in chart.series),
         data_lines="",
         data_x=box.left,
         data_width=box.width,
@@ -126,7 +103,7 @@ def draw(chart: LineChart) -> Markup:
 # -- parts that a timeline has too ------------------------------------------------------------------------------------
 
 
-def y_scale(axis: Axis, series: Sequence[Series], limits: Sequence[LimitLine], box: Box) -> Scale:
+def y_scale(axis: Axis, series: Sequence[Series], limits: Sequence[LimitLine], box: frame.Box) -> Scale:
     """The scale of the values, from the bottom up, reaching limits that are near."""
     values = [y for s in series for _, y in s.points if y is not None]
     values += [v for s in series for _, low, high in s.band for v in (low, high)]
@@ -136,7 +113,7 @@ def y_scale(axis: Axis, series: Sequence[Series], limits: Sequence[LimitLine], b
     return scale_of(axis, values, box.bottom, box.top, ticks=ticks, from_zero=True)
 
 
-def x_scale(axis: Axis, series: Sequence[Series], marks: Sequence[Mark], box: Box) -> Scale:
+def x_scale(axis: Axis, series: Sequence[Series], marks: Sequence[Mark], box: frame.Box) -> Scale:
     """The scale of all points and marks; a linear one is not widened to whole steps."""
     values = [x for s in series for x, _ in s.points] + [x for s in series for x, _, _ in s.band]
     values += [mark.x for mark in marks]
@@ -149,12 +126,12 @@ def x_scale(axis: Axis, series: Sequence[Series], marks: Sequence[Mark], box: Bo
 
 def names_fit(series: Sequence[Series], height: float) -> bool:
     """Whether names stand beside their lines."""
-    return len(series) * LINE <= height and all(text_width(s.name) <= DIRECT_MAX for s in series)
+    return len(series) * frame.LINE <= height and all(frame.text_width(s.name) <= frame.DIRECT_MAX for s in series)
 
 
 def names_room(series: Sequence[Series]) -> float:
     """The room that names need beside the chart, each with a piece of its line."""
-    return max(text_width(s.name) for s in series) + (NAME_AT + 4 if any(s.name for s in series) else 12)
+    return max(frame.text_width(s.name) for s in series) + (NAME_AT + 4 if any(s.name for s in series) else 12)
 
 
 def plot(
@@ -164,7 +141,7 @@ def plot(
     y: Scale,
     x_of: Axis,
     y_of: Axis,
-    box: Box,
+    box: frame.Box,
     *,
     named: bool,
 ) -> Markup:
@@ -172,10 +149,13 @@ def plot(
     parts = [_band(s, x, y) for s in series if s.band]
     parts += [_limit(limit, y, box) for limit in limits if y.low <= limit.value <= y.high]
     for s in series:
-        parts += [element("path", d=path(run), stroke_linejoin="round", **stroke(s.look)) for run in runs(s, x, y)]
+        parts += [
+            frame.element("path", d=frame.path(run), stroke_linejoin="round", **frame.stroke(s.look))
+            for run in runs(s, x, y)
+        ]
         if len(s.points) <= POINTS_SHOWN:
             parts += [
-                point(
+                frame.point(
                     x.at(at), y.at(value), s.look, f"{s.name}: {shown(value, y_of)} at {where(at, x_of)}".lstrip(": ")
                 )
                 for at, value in s.points
@@ -184,7 +164,7 @@ def plot(
     parts += _limit_names(limits, y, box)
     if named:
         parts.append(_names(series, x, y, box))
-    return joined(parts)
+    return frame.joined(parts)
 
 
 def runs(series: Series, x: Scale, y: Scale) -> list[list[tuple[float, float]]]:
@@ -218,18 +198,18 @@ def where(value: float, axis: Axis) -> str:
 def _band(series: Series, x: Scale, y: Scale) -> Markup:
     upper = [(x.at(at), y.at(high)) for at, _, high in series.band]
     lower = [(x.at(at), y.at(low)) for at, low, _ in reversed(series.band)]
-    return element("path", d=path(upper + lower, closed=True), **fill(series.look, 0.18))
+    return frame.element("path", d=frame.path(upper + lower, closed=True), **frame.fill(series.look, 0.18))
 
 
-def _limit(limit: LimitLine, y: Scale, box: Box) -> Markup:
-    d = f"M{coordinate(box.left)} {coordinate(y.at(limit.value))}h{coordinate(box.width)}"
-    return element(
-        "path", d=d, stroke=COLOURS["bad"], class_="ch-bad ch-stroke", stroke_width=1.5, stroke_dasharray="4 3",
+def _limit(limit: LimitLine, y: Scale, box: frame.Box) -> Markup:
+    d = f"M{frame.coordinate(box.left)} {frame.coordinate(y.at(limit.value))}h{frame.coordinate(box.width)}"
+    return frame.element(
+        "path", d=d, stroke=frame.COLOURS["bad"], class_="ch-bad ch-stroke", stroke_width=1.5, stroke_dasharray="4 3",
         fill="none",
     )  # fmt: skip
 
 
-def _limit_names(limits: Sequence[LimitLine], y: Scale, box: Box) -> list[Markup]:
+def _limit_names(limits: Sequence[LimitLine], y: Scale, box: frame.Box) -> list[Markup]:
     """The names above their lines at the left, moved apart; of a limit beyond the chart at the edge, where it is told
     so."""
     words, wanted = [], []
@@ -237,38 +217,44 @@ def _limit_names(limits: Sequence[LimitLine], y: Scale, box: Box) -> list[Markup
         at = y.at(limit.value)
         if limit.value > y.high:
             words.append(f"{limit.label} (above this chart)")
-            wanted.append(box.top + LINE)
+            wanted.append(box.top + frame.LINE)
         elif limit.value < y.low:
             words.append(f"{limit.label} (below this chart)")
             wanted.append(box.bottom - 5)
         else:
             words.append(limit.label)
-            wanted.append(at - 5 if at - 5 - LINE > box.top - 8 else at + LINE)
-    more: dict[str, Value] = {"class_": "ch-bad ch-fill ch-halo", "fill": COLOURS["bad"], "font_weight": "600"}
-    places = apart(wanted, LINE, box.top + 4, box.bottom - 3)
-    return [text(box.left + 6, place, word, **more) for word, place in zip(words, places, strict=True)]
+            wanted.append(at - 5 if at - 5 - frame.LINE > box.top - 8 else at + frame.LINE)
+    more: dict[str, frame.Value] = {
+        "class_": "ch-bad ch-fill ch-halo",
+        "fill": frame.COLOURS["bad"],
+        "font_weight": "600",
+    }
+    places = frame.apart(wanted, frame.LINE, box.top + 4, box.bottom - 3)
+    return [frame.text(box.left + 6, place, word, **more) for word, place in zip(words, places, strict=True)]
 
 
-def _names(series: Sequence[Series], x: Scale, y: Scale, box: Box) -> Markup:
+def _names(series: Sequence[Series], x: Scale, y: Scale, box: frame.Box) -> Markup:
     """Names beside the last points, moved apart, each after a piece of its line."""
     ends = []
     for s in series:
         last = next((p for p in reversed(s.points) if p[1] is not None), None)
         if last is not None and last[1] is not None and s.name:
             ends.append((s, x.at(last[0]), y.at(last[1])))
-    places = apart([at for _, _, at in ends], LINE, box.top, box.bottom)
+    places = frame.apart([at for _, _, at in ends], frame.LINE, box.top, box.bottom)
     parts = []
     for (s, end, at), place in zip(ends, places, strict=True):
         if end < box.right - 2 or abs(place - at) > 2:
-            tie = path([(end + 3, at), (box.right + TIE_AT - 2, place)])
+            tie = frame.path([(end + 3, at), (box.right + TIE_AT - 2, place)])
             parts.append(
-                element("path", d=tie, stroke="currentColor", stroke_opacity=0.5, stroke_dasharray="1 4", fill="none")
+                frame.element(
+                    "path", d=tie, stroke="currentColor", stroke_opacity=0.5, stroke_dasharray="1 4", fill="none"
+                )
             )
-        piece = path([(box.right + TIE_AT, place), (box.right + TIE_AT + PIECE, place)])
-        look = stroke(s.look) | {"class_": f"ch-{s.look % 8} ch-stroke ch-piece"}
-        parts.append(element("path", d=piece, **look))
-        parts.append(text(box.right + NAME_AT, place + 4, s.name, class_="ch-name"))
-    return joined(parts)
+        piece = frame.path([(box.right + TIE_AT, place), (box.right + TIE_AT + PIECE, place)])
+        look = frame.stroke(s.look) | {"class_": f"ch-{s.look % 8} ch-stroke ch-piece"}
+        parts.append(frame.element("path", d=piece, **look))
+        parts.append(frame.text(box.right + NAME_AT, place + 4, s.name, class_="ch-name"))
+    return frame.joined(parts)
 
 
 def marks_down(marks: Sequence[Mark], x: Scale, x_of: Axis, top: float, bottom: float) -> Markup:
@@ -276,12 +262,12 @@ def marks_down(marks: Sequence[Mark], x: Scale, x_of: Axis, top: float, bottom: 
     ordered = sorted(marks, key=lambda mark: mark.x)
     parts = []
     for mark in ordered:
-        at = coordinate(x.at(mark.x))
-        colour = COLOURS.get(mark.kind)
+        at = frame.coordinate(x.at(mark.x))
+        colour = frame.COLOURS.get(mark.kind)
         parts.append(
-            element(
-                "path", element("title", f"{mark.label} at {where(mark.x, x_of)}"),
-                d=f"M{at} {coordinate(top)}V{coordinate(bottom)}", stroke=colour or "currentColor",
+            frame.element(
+                "path", frame.element("title", f"{mark.label} at {where(mark.x, x_of)}"),
+                d=f"M{at} {frame.coordinate(top)}V{frame.coordinate(bottom)}", stroke=colour or "currentColor",
                 class_=f"ch-{mark.kind} ch-stroke" if colour else None, stroke_opacity=None if colour else 0.55,
                 stroke_dasharray=None if colour else "1 3", fill="none",
             )
@@ -290,15 +276,15 @@ def marks_down(marks: Sequence[Mark], x: Scale, x_of: Axis, top: float, bottom: 
     free = all(right + 6 <= left for (_, right), (left, _) in pairwise(spans))
     if len(ordered) <= MARK_LABELS_MAX and free:
         parts += [
-            text((left + right) / 2, top - 4, mark.label, anchor="middle", **_ink(mark))
+            frame.text((left + right) / 2, top - 4, mark.label, anchor="middle", **_ink(mark))
             for mark, (left, right) in zip(ordered, spans, strict=True)
         ]
-        return joined(parts)
+        return frame.joined(parts)
     for first, last in _groups([x.at(mark.x) for mark in ordered]):
         numbers = f"{first + 1}" if first == last else f"{first + 1}–{last + 1}"
         middle = (x.at(ordered[first].x) + x.at(ordered[last].x)) / 2
-        parts.append(text(middle, top - 4, numbers, anchor="middle", **_ink(ordered[first])))
-    return joined(parts)
+        parts.append(frame.text(middle, top - 4, numbers, anchor="middle", **_ink(ordered[first])))
+    return frame.joined(parts)
 
 
 def _groups(places: Sequence[float]) -> list[tuple[int, int]]:
@@ -314,13 +300,13 @@ def _groups(places: Sequence[float]) -> list[tuple[int, int]]:
 
 def _span(mark: Mark, x: Scale) -> tuple[float, float]:
     """From where to where the name of a mark reaches: centred, but within the chart."""
-    width = text_width(mark.label)
+    width = frame.text_width(mark.label)
     left = max(x.start, min(x.at(mark.x) - width / 2, x.end - width))
     return left, left + width
 
 
-def _ink(mark: Mark) -> dict[str, Value]:
-    colour = COLOURS.get(mark.kind)
+def _ink(mark: Mark) -> dict[str, frame.Value]:
+    colour = frame.COLOURS.get(mark.kind)
     return {"fill": colour, "class_": f"ch-{mark.kind} ch-fill"} if colour else {}
 
 
@@ -356,24 +342,26 @@ def draw_lorenz(chart: Lorenz) -> Markup:
     if not chart.curves:
         raise ValueError("a Lorenz chart has at least one curve")
     y = scale_of(SHARE_Y, (), TOP + SIDE, TOP, ticks=4)
-    left = max(text_width(tick.label) for tick in y.ticks) + 12
-    box = Box(left, TOP, SIDE, SIDE)
+    left = max(frame.text_width(tick.label) for tick in y.ticks) + 12
+    box = frame.Box(left, TOP, SIDE, SIDE)
     x = scale_of(SHARE_X, (), box.left, box.right, ticks=4)
-    even = path([(box.left, box.bottom), (box.right, box.top)])
+    even = frame.path([(box.left, box.bottom), (box.right, box.top)])
     parts = [
-        y_axis(y, SHARE_Y, box),
-        x_axis(x, SHARE_X, box),
-        element("path", d=even, stroke="currentColor", stroke_opacity=0.6, stroke_dasharray="1 3", fill="none"),
-        text(box.left + 8, box.top + LINE, "dotted: all partitions take the same load", class_="ch-halo"),
+        frame.y_axis(y, SHARE_Y, box),
+        frame.x_axis(x, SHARE_X, box),
+        frame.element("path", d=even, stroke="currentColor", stroke_opacity=0.6, stroke_dasharray="1 3", fill="none"),
+        frame.text(box.left + 8, box.top + frame.LINE, "dotted: all partitions take the same load", class_="ch-halo"),
     ]
     for curve in chart.curves:
         places = [(x.at(100 * partitions), y.at(100 * load)) for partitions, load in curve.points]
-        parts.append(element("path", d=path(places), stroke_linejoin="round", **stroke(curve.look)))
-    names = legend((swatch(curve.look), f"{curve.name}: Gini {amount(curve.gini)}") for curve in chart.curves)
-    return figure(
+        parts.append(frame.element("path", d=frame.path(places), stroke_linejoin="round", **frame.stroke(curve.look)))
+    names = frame.legend(
+        (frame.swatch(curve.look), f"{curve.name}: Gini {amount(curve.gini)}") for curve in chart.curves
+    )
+    return frame.figure(
         "lorenz",
         chart.alt,
-        joined(parts),
+        frame.joined(parts),
         width=box.right + 20,
         height=box.bottom + 40,
         after=names,

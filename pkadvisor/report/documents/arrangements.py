@@ -10,7 +10,8 @@ from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed, con
 from pkadvisor.design.choice.several_kinds.account import AccountLoad
 from pkadvisor.design.choice.several_kinds.kinds import Arranged, Arrangement, Bond
 from pkadvisor.documents import analysis
-from pkadvisor.documents.analysis_table import AnalysisConflict, AnalysisConstraint, AnalysisRelaxed
+from pkadvisor.documents.analysis_scheme import AnalysisConstraint
+from pkadvisor.documents.analysis_table import AnalysisConflict, AnalysisRelaxed
 from pkadvisor.documents.part import number, part_of
 from pkadvisor.limits import Limits
 from pkadvisor.report.documents.values import Shown, keys_document, violation_json

@@ -16,8 +16,8 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Remark, Violation
 from pkadvisor.documents.analysis_inputs import AnalysisGround
-from pkadvisor.documents.analysis_scheme import AnalysisViolation
-from pkadvisor.documents.analysis_table import AnalysisFlip, AnalysisKeyIndexRow, AnalysisKeys
+from pkadvisor.documents.analysis_scheme import AnalysisKeyIndexRow, AnalysisKeys, AnalysisViolation
+from pkadvisor.documents.analysis_table import AnalysisFlip
 from pkadvisor.documents.part import number, part_of, word
 from pkadvisor.limits import Limit
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks

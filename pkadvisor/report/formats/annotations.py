@@ -10,16 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pkadvisor.documents.review import ReviewDocument, ReviewError, ReviewFinding
+from pkadvisor.report import escapes
 from pkadvisor.report import review_words as words
-from pkadvisor.report.escapes import (
-    azure_data,
-    azure_property,
-    github_data,
-    github_property,
-    json_text,
-    log_line,
-    one_line,
-)
 
 GITHUB_MAX = 10
 """Annotations of a severity that GitHub keeps of one step; the rest is dropped without a word."""
@@ -47,7 +39,7 @@ def render_github(document: ReviewDocument, paths: Mapping[str, str]) -> str:
         more = len(listed) - GITHUB_MAX
         for number, (head, text) in enumerate(listed[:GITHUB_MAX], 1):
             rest = f" (and {more} more, see the summary)" if number == GITHUB_MAX and more > 0 else ""
-            lines.append(f"{head}::{github_data(text)}{rest}")
+            lines.append(f"{head}::{escapes.github_data(text)}{rest}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -56,7 +48,7 @@ def _github_head(level: str, path: str, line: int, column: int, title: str, end:
     if end is not None:
         properties |= {"endLine": end[0], "endColumn": end[1]}
     fields = ",".join(
-        f"{name}={github_property(str(value))}" for name, value in (properties | {"title": title}).items()
+        f"{name}={escapes.github_property(str(value))}" for name, value in (properties | {"title": title}).items()
     )
     return f"::{level} {fields}"
 
@@ -81,28 +73,28 @@ def render_azure(document: ReviewDocument, paths: Mapping[str, str]) -> str:
     for design, error in words.reading_errors(document):
         line, column = words.error_place(error)
         head = _azure_head("error", paths.get(design, design), line, column, "unreadable")
-        lines.append(f"{head}{azure_data(error_text(error))}")
+        lines.append(f"{head}{escapes.azure_data(error_text(error))}")
     for design, finding in words.open_findings(document):
         place, path = finding.place, paths.get(design, design)
         if finding.severity == "info":
             position = f"{path}:{place.line}:{place.column}: {finding.rule} info {text_of(finding)}"
-            lines.append(log_line(one_line(position)))
+            lines.append(escapes.log_line(escapes.one_line(position)))
             continue
         head = _azure_head(finding.severity, path, place.line, place.column, finding.rule)
-        lines.append(f"{head}{azure_data(text_of(finding))}")
-    lines.append(log_line(one_line(words.verdict(document))))
+        lines.append(f"{head}{escapes.azure_data(text_of(finding))}")
+    lines.append(escapes.log_line(escapes.one_line(words.verdict(document))))
     return "".join(f"{line}\n" for line in lines)
 
 
 def _azure_head(level: str, path: str, line: int, column: int, rule: str) -> str:
     properties = {"type": level, "sourcepath": path, "linenumber": line, "columnnumber": column, "code": rule}
-    fields = ";".join(f"{name}={azure_property(str(value))}" for name, value in properties.items())
+    fields = ";".join(f"{name}={escapes.azure_property(str(value))}" for name, value in properties.items())
     return f"##vso[task.logissue {fields}]"
 
 
 def azure_summary(path: str) -> str:
     """The command that shows a Markdown file in the run; the agent wants its absolute path."""
-    return f"##vso[task.uploadsummary]{azure_data(path)}\n"
+    return f"##vso[task.uploadsummary]{escapes.azure_data(path)}\n"
 
 
 def render_gitlab(document: ReviewDocument, paths: Mapping[str, str]) -> bytes:
@@ -119,7 +111,7 @@ def render_gitlab(document: ReviewDocument, paths: Mapping[str, str]) -> bytes:
         last = max(place.line, place.end_line)
         path, level = paths.get(design, design), _GITLAB[finding.severity]
         issues.append(_issue(text_of(finding), finding.rule, level, name, path, place.line, last))
-    return json_text(issues).encode()
+    return escapes.json_text(issues).encode()
 
 
 def _one_more(fingerprint: str, seen: dict[str, int]) -> str:
@@ -134,9 +126,9 @@ def _one_more(fingerprint: str, seen: dict[str, int]) -> str:
 
 def _issue(text: str, rule: str, severity: str, fingerprint: str, path: str, first: int, last: int) -> dict[str, Any]:
     return {
-        "description": one_line(text),
+        "description": escapes.one_line(text),
         "check_name": rule,
         "fingerprint": fingerprint,
         "severity": severity,
-        "location": {"path": one_line(path), "lines": {"begin": first, "end": last}},
+        "location": {"path": escapes.one_line(path), "lines": {"begin": first, "end": last}},
     }

@@ -25,7 +25,7 @@ from pkadvisor.report.charts.style import CHART_CSS
 from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.place import Missing, Places, relative
-from pkadvisor.report.html.sections import SECTIONS, PageSection, names_of
+from pkadvisor.report.html.sections import AFTER, BEFORE, SECTIONS, TABLES, PageSection, names_of
 from pkadvisor.report.summary.verdicts import table_title
 from pkadvisor.resources import resource
 from pkadvisor.values import dataclass
@@ -262,9 +262,7 @@ def _wanted(document: dict[str, Any], names: tuple[str, ...]) -> tuple[PageSecti
 
 def _groups(document: Any, sections: tuple[PageSection, ...]) -> list[SectionGroup]:
     """Sections of the whole document, of each table, and of the whole document again, as they stand on the page."""
-    before = [s for s in sections if not s.each_table and not s.after]
-    after = [s for s in sections if not s.each_table and s.after]
-    each = [s for s in sections if s.each_table]
+    before, each, after = ([s for s in sections if s.where == where] for where in (BEFORE, TABLES, AFTER))
     places = Places(document)
     groups = [SectionGroup("overview", "Overview", _all_drawn(before, (document, places)))]
     for number, table in enumerate(document.tables if each else ()):

@@ -23,96 +23,86 @@ from pkadvisor.report.html import (
 from pkadvisor.report.html.place import Context
 from pkadvisor.values import dataclass
 
+BEFORE, TABLES, AFTER = "before", "tables", "after"
+FOLDERS = {RESULT: "advice", STRESS: "stress", REVIEW: "review", COMPARISON: "comparison", SCORE: "score"}
+"""Where the templates of a document lie."""
+
 
 @dataclass(frozen=True, slots=True)
 class PageSection:
     """One section of one document.
 
-    ``name`` is its id on the page and what ``--sections`` names. ``each_table``: once for every item of the document's
-    ``tables``, and ``context(document, table, places)``; else once, and ``context(document, places)``. ``template``
-    lies in ``templates/report/``; it gets ``document``, ``table``, ``figure``, ``known`` and
-    ``item`` of ``Places``, and the names of the context; None leaves the section out. ``after`` the tables,
-    or before them. ``evidence``: folded, under a heading of that name.
+    ``name`` is its id on the page and what ``--sections`` names. ``where``: for every item of its ``tables``,
+    and ``context(document, table, places)``; or before or after them, and ``context(document, places)``. The template
+    lies in ``templates/report/``, under the name of the section or, if it has another, ``drawn_by``; it gets
+    ``document``, ``table``, ``figure``, ``known`` and ``item`` of ``Places``, and the names of the context; None leaves
+    the section out. ``evidence``: folded, under a heading of that name.
     """
 
     document: str
     name: str
     heading: str
-    template: str
     context: Callable[..., Context | None]
-    each_table: bool = True
-    after: bool = True
+    where: str = TABLES
     evidence: bool = False
+    drawn_by: str = ""
+
+    @property
+    def template(self) -> str:
+        """The path of its template."""
+        return self.drawn_by or f"{FOLDERS[self.document]}/{self.name}.html"
 
 
 SECTIONS: tuple[PageSection, ...] = (
-    PageSection(RESULT, "overview", "Verdicts", "advice/overview.html", advice.overview, each_table=False, after=False),
-    PageSection(RESULT, "verdict", "Verdict", "advice/verdict.html", advice.verdict),
-    PageSection(RESULT, "access", "Access patterns", "advice/access.html", advice.access),
-    PageSection(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", outlook.heatmap),
-    *(
-        PageSection(RESULT, name, heading, f"advice/{name}.html", context, each_table, evidence=True)
-        for name, heading, context, each_table in (
-            ("scheme", "The keys", advice.scheme, True),
-            ("candidates", "Candidates", advice.candidates, True),
-            ("queries", "Queries and writes", advice.queries, True),
-            ("skew", "How the load is spread", outlook.skew, True),
-            ("forecast", "Growth", outlook.forecast, True),
-            ("breaks", "When it breaks", findings.breaks, True),
-            ("sensitivity", "What changes the answer", outlook.sensitivity, True),
-            ("cost", "Cost", outlook.cost, True),
-            ("findings", "Findings", findings.findings, True),
-            ("method", "Method", advice.method, True),
-            ("together", "Kinds together", advice.together, False),
-            ("sum", "All tables together", advice.all_tables, False),
-            ("account", "The log", advice.account, False),
-            ("limits", "Limits and prices", advice.limits, False),
-            ("reproduce", "Reproduce", advice.reproduce, False),
-        )
-    ),
-    PageSection(STRESS, "verdict", "Verdict", "stress/verdict.html", stress_sections.verdict),
-    PageSection(STRESS, "designs", "Designs side by side", "stress/designs.html", stress_sections.designs),
-    PageSection(STRESS, "goals", "Goals", "stress/goals.html", stress_sections.goals),
-    PageSection(STRESS, "queries", "Queries and writes", "stress/queries.html", stress_sections.queries),
-    PageSection(STRESS, "stress", "Over time", "stress/over_time.html", stress_pictures.over_time),
-    PageSection(STRESS, "events", "Events", "stress/events.html", stress_pictures.events),
-    PageSection(STRESS, "heatmap", "Where the load falls", "stress/heat.html", stress_pictures.heat),
-    PageSection(STRESS, "breaks", "When it breaks", "stress/breaks.html", stress_proof.breaks),
-    PageSection(STRESS, "prediction", "Predicted and measured", "stress/prediction.html", stress_proof.prediction),
-    PageSection(STRESS, "endpoint", "On a real endpoint", "stress/endpoint.html", stress_proof.endpoint),
-    PageSection(STRESS, "method", "Method", "stress/method.html", stress_proof.method, each_table=False),
-    PageSection(STRESS, "reproduce", "Reproduce", "stress/reproduce.html", stress_proof.reproduce, each_table=False),
-    PageSection(
-        REVIEW, "verdict", "Verdict", "review/verdict.html", review_sections.verdict, each_table=False, after=False
-    ),
-    PageSection(
-        REVIEW, "findings", "Findings", "review/findings.html", review_sections.findings, each_table=False, after=False
-    ),
-    PageSection(
-        REVIEW, "changes", "What changed", "review/changes.html", review_sections.changes, each_table=False, after=False
-    ),
-    PageSection(REVIEW, "rules", "The rules", "review/rules.html", review_sections.rules, each_table=False),
-    PageSection(REVIEW, "method", "Method", "review/method.html", review_sections.method, each_table=False),
-    PageSection(REVIEW, "reproduce", "Reproduce", "review/reproduce.html", review_sections.reproduce, each_table=False),
-    PageSection(COMPARISON, "verdict", "Verdict", "comparison/verdict.html", comparison_sections.verdict),
-    PageSection(COMPARISON, "measures", "Measures", "comparison/measures.html", comparison_sections.measures),
-    PageSection(COMPARISON, "queries", "Queries and writes", "comparison/queries.html", comparison_sections.queries),
-    PageSection(COMPARISON, "method", "Method", "comparison/method.html", comparison_sections.method, each_table=False),
-    PageSection(
-        COMPARISON,
-        "reproduce",
-        "Reproduce",
-        "comparison/reproduce.html",
-        comparison_sections.reproduce,
-        each_table=False,
-    ),
-    PageSection(SCORE, "verdict", "Verdict", "score/verdict.html", score_sections.verdict),
-    PageSection(SCORE, "scores", "Scores", "advice/candidates.html", score_sections.scores),
-    PageSection(SCORE, "queries", "Queries and writes", "score/cards.html", score_sections.cards),
-    PageSection(SCORE, "breaks", "When it breaks", "advice/breaks.html", score_sections.breaks),
-    PageSection(SCORE, "findings", "Findings", "advice/findings.html", score_sections.findings),
-    PageSection(SCORE, "sum", "All tables together", "advice/sum.html", advice.all_tables, each_table=False),
-    PageSection(SCORE, "reproduce", "Reproduce", "advice/reproduce.html", score_sections.reproduce, each_table=False),
+    PageSection(RESULT, "overview", "Verdicts", advice.overview, BEFORE),
+    PageSection(RESULT, "verdict", "Verdict", advice.verdict),
+    PageSection(RESULT, "access", "Access patterns", advice.access),
+    PageSection(RESULT, "heatmap", "Where the load falls", outlook.heatmap),
+    PageSection(RESULT, "scheme", "The keys", advice.scheme, evidence=True),
+    PageSection(RESULT, "candidates", "Candidates", advice.candidates, evidence=True),
+    PageSection(RESULT, "queries", "Queries and writes", advice.queries, evidence=True),
+    PageSection(RESULT, "skew", "How the load is spread", outlook.skew, evidence=True),
+    PageSection(RESULT, "forecast", "Growth", outlook.forecast, evidence=True),
+    PageSection(RESULT, "breaks", "When it breaks", findings.breaks, evidence=True),
+    PageSection(RESULT, "sensitivity", "What changes the answer", outlook.sensitivity, evidence=True),
+    PageSection(RESULT, "cost", "Cost", outlook.cost, evidence=True),
+    PageSection(RESULT, "findings", "Findings", findings.findings, evidence=True),
+    PageSection(RESULT, "method", "Method", advice.method, evidence=True),
+    PageSection(RESULT, "together", "Kinds together", advice.together, AFTER, evidence=True),
+    PageSection(RESULT, "sum", "All tables together", advice.all_tables, AFTER, evidence=True),
+    PageSection(RESULT, "account", "The log", advice.account, AFTER, evidence=True),
+    PageSection(RESULT, "limits", "Limits and prices", advice.limits, AFTER, evidence=True),
+    PageSection(RESULT, "reproduce", "Reproduce", advice.reproduce, AFTER, evidence=True),
+    PageSection(STRESS, "verdict", "Verdict", stress_sections.verdict),
+    PageSection(STRESS, "designs", "Designs side by side", stress_sections.designs),
+    PageSection(STRESS, "goals", "Goals", stress_sections.goals),
+    PageSection(STRESS, "queries", "Queries and writes", stress_sections.queries),
+    PageSection(STRESS, "stress", "Over time", stress_pictures.over_time, drawn_by="stress/over_time.html"),
+    PageSection(STRESS, "events", "Events", stress_pictures.events),
+    PageSection(STRESS, "heatmap", "Where the load falls", stress_pictures.heat, drawn_by="stress/heat.html"),
+    PageSection(STRESS, "breaks", "When it breaks", stress_proof.breaks),
+    PageSection(STRESS, "prediction", "Predicted and measured", stress_proof.prediction),
+    PageSection(STRESS, "endpoint", "On a real endpoint", stress_proof.endpoint),
+    PageSection(STRESS, "method", "Method", stress_proof.method, AFTER),
+    PageSection(STRESS, "reproduce", "Reproduce", stress_proof.reproduce, AFTER),
+    PageSection(REVIEW, "verdict", "Verdict", review_sections.verdict, BEFORE),
+    PageSection(REVIEW, "findings", "Findings", review_sections.findings, BEFORE),
+    PageSection(REVIEW, "changes", "What changed", review_sections.changes, BEFORE),
+    PageSection(REVIEW, "rules", "The rules", review_sections.rules, AFTER),
+    PageSection(REVIEW, "method", "Method", review_sections.method, AFTER),
+    PageSection(REVIEW, "reproduce", "Reproduce", review_sections.reproduce, AFTER),
+    PageSection(COMPARISON, "verdict", "Verdict", comparison_sections.verdict),
+    PageSection(COMPARISON, "measures", "Measures", comparison_sections.measures),
+    PageSection(COMPARISON, "queries", "Queries and writes", comparison_sections.queries),
+    PageSection(COMPARISON, "method", "Method", comparison_sections.method, AFTER),
+    PageSection(COMPARISON, "reproduce", "Reproduce", comparison_sections.reproduce, AFTER),
+    PageSection(SCORE, "verdict", "Verdict", score_sections.verdict),
+    PageSection(SCORE, "scores", "Scores", score_sections.scores, drawn_by="advice/candidates.html"),
+    PageSection(SCORE, "queries", "Queries and writes", score_sections.cards, drawn_by="score/cards.html"),
+    PageSection(SCORE, "breaks", "When it breaks", score_sections.breaks, drawn_by="advice/breaks.html"),
+    PageSection(SCORE, "findings", "Findings", score_sections.findings, drawn_by="advice/findings.html"),
+    PageSection(SCORE, "sum", "All tables together", advice.all_tables, AFTER, drawn_by="advice/sum.html"),
+    PageSection(SCORE, "reproduce", "Reproduce", score_sections.reproduce, AFTER, drawn_by="advice/reproduce.html"),
 )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pkadvisor.documents.analysis import AnalysisAccount, AnalysisArranged, AnalysisArrangement
-from pkadvisor.documents.analysis_table import AnalysisConflict, AnalysisConstraint, AnalysisKeys
+from pkadvisor.documents.analysis_scheme import AnalysisConstraint, AnalysisKeys
+from pkadvisor.documents.analysis_table import AnalysisConflict
 from pkadvisor.numbers import amount, plural, ratio
 from pkadvisor.report.text.page import Page
 

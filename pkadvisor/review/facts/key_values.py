@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.transforms import Context, EdmType, Part, part_properties
 from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, rows_overwritten
@@ -13,7 +11,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
 from pkadvisor.remembered import remembered
-from pkadvisor.review.facts.base import Fact, Found
+from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import KeyString, Subject
 from pkadvisor.review.views.views import TableView
@@ -88,11 +86,15 @@ def _most(counts: dict[str, int] | None) -> float | None:
 
 
 def entities_escaped(subject: Subject) -> float | None:
-    """Entities at hand with a value in this key that holds a forbidden character: the most of any part."""
+    """Entities with a value in the key that holds a character which the service refuses.
+
+    Entities at hand with a value in this key that holds a forbidden character: the most of any part.
+    """
     return _most(_escaped(subject))
 
 
 def escaped_parts(subject: Subject) -> tuple[str, ...] | None:
+    """The parts with such values."""
     counts = _escaped(subject)
     return None if counts is None else tuple(counts)
 
@@ -117,18 +119,23 @@ def _separated(subject: Subject) -> dict[str, int] | None:
 
 
 def separator_parts(subject: Subject) -> tuple[str, ...] | None:
+    """The parts with such values."""
     counts = _separated(subject)
     return None if counts is None else tuple(counts)
 
 
 def separator_before_end(subject: Subject) -> bool | None:
-    """Whether a part that holds the separator has another after it."""
+    """Whether such a part has another behind it.
+
+    Whether a part that holds the separator has another after it.
+    """
     counts = _separated(subject)
     before_last = [str(part) for part in variable(subject.key.parts)[:-1]]
     return None if counts is None else any(part in before_last for part in counts)
 
 
 def entities_with_separator(subject: Subject) -> float | None:
+    """Entities with a value in the key that holds a text which separates its parts."""
     return _most(_separated(subject))
 
 
@@ -147,7 +154,10 @@ def _key(subject: Subject) -> tuple[Key, Population] | None:
 
 
 def duplicates(subject: Subject) -> float | None:
-    """Rows at hand whose key another row already has; of an index row also those that overwrite another row."""
+    """Entities whose key another entity already has.
+
+    Rows at hand whose key another row already has; of an index row also those that overwrite another row.
+    """
     sampled = _key(subject)
     if sampled is None:
         return None
@@ -167,7 +177,10 @@ def _has_each(keys: object) -> bool:
 
 
 def duplicate_example(subject: Subject) -> str | None:
-    """A key that several entities at hand have."""
+    """Such a key.
+
+    A key that several entities at hand have.
+    """
     sampled = _key(subject)
     if sampled is None or sampled[1].hashed & {*sampled[0].properties}:
         return None
@@ -196,36 +209,12 @@ def groups_of(
     return [(n * scale, rate_per_s * entities / population.rows / scale) for n, entities in groups]
 
 
-def _fact(
-    name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], *, from_data: bool = False
-) -> Fact:
-    return Fact(f"key.{name}", kind, unit, compute, Basis.COUNTED, about=about, from_data=from_data)
-
-
 FACTS: tuple[Fact, ...] = (
-    _fact(
-        "entities_escaped",
-        FactType.NUMBER,
-        "entities",
-        "Entities with a value in the key that holds a character which the service refuses.",
-        entities_escaped,
-    ),
-    _fact("escaped_parts", FactType.TEXTS, "", "The parts with such values.", escaped_parts),
-    _fact(
-        "entities_with_separator",
-        FactType.NUMBER,
-        "entities",
-        "Entities with a value in the key that holds a text which separates its parts.",
-        entities_with_separator,
-    ),
-    _fact("separator_parts", FactType.TEXTS, "", "The parts with such values.", separator_parts),
-    _fact(
-        "separator_before_end",
-        FactType.BOOL,
-        "",
-        "Whether such a part has another behind it.",
-        separator_before_end,
-    ),
-    _fact("duplicates", FactType.NUMBER, "entities", "Entities whose key another entity already has.", duplicates),
-    _fact("duplicate_example", FactType.TEXT, "", "Such a key.", duplicate_example, from_data=True),
+    Fact("key.entities_escaped", FactType.NUMBER, "entities", entities_escaped, Basis.COUNTED),
+    Fact("key.escaped_parts", FactType.TEXTS, "", escaped_parts, Basis.COUNTED),
+    Fact("key.entities_with_separator", FactType.NUMBER, "entities", entities_with_separator, Basis.COUNTED),
+    Fact("key.separator_parts", FactType.TEXTS, "", separator_parts, Basis.COUNTED),
+    Fact("key.separator_before_end", FactType.BOOL, "", separator_before_end, Basis.COUNTED),
+    Fact("key.duplicates", FactType.NUMBER, "entities", duplicates, Basis.COUNTED),
+    Fact("key.duplicate_example", FactType.TEXT, "", duplicate_example, Basis.COUNTED, from_data=True),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key, isolating_lead, variable
@@ -10,21 +10,13 @@ from pkadvisor.design.keys.transforms import FORBIDDEN, Context, EdmType, Part
 from pkadvisor.design.rows.arrivals import SLOT_S, Instant, resolution, taken
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
-from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, KnownValue, entities_per_s
+from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, KnownValue, entities_per_s, sure
 from pkadvisor.review.facts.key_parts.parts import stands_alone
 from pkadvisor.review.facts.sizes import declared_sizes
+from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.key_loads import INSERTS, declared_entities, partitions_most, tells_date
-from pkadvisor.review.views.names import (
-    counter_of,
-    machine,
-    moment_of_arrival,
-    period,
-    slashed,
-    stands_for_entity,
-    unique,
-)
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
 
@@ -35,10 +27,12 @@ CERTAIN = 2.0
 
 
 def is_partition(subject: Subject) -> bool:
+    """Whether it is a PartitionKey, not a RowKey."""
     return subject.key.is_partition
 
 
 def is_index_row(subject: Subject) -> bool:
+    """Whether it is a key of an index row, not of the entity itself."""
     return subject.key.row > 0
 
 
@@ -52,7 +46,7 @@ def slashed_parts(subject: Subject) -> tuple[str, ...]:
     types = subject.view.types
     texts = [p for p in subject.key.parts if len(p.properties) == 1 and (p.plain_property or p.folds_case)]
     texts = [p for p in texts if p.hashing is None and types.get(p.properties[0], EdmType.STRING) is EdmType.STRING]
-    return tuple(str(p) for p in texts if slashed(p.properties[0]))
+    return tuple(str(p) for p in texts if names.slashed(p.properties[0]))
 
 
 def whole_key(subject: Subject) -> Key:
@@ -67,7 +61,10 @@ def whole_key(subject: Subject) -> Key:
 
 
 def units(subject: Subject) -> KnownValue | None:
-    """With data the longest key, in UTF-16 code units; without, the least mean that declared sizes leave possible."""
+    """With data the length of the longest key, without it the mean length that declared sizes make at least.
+
+    With data the longest key, in UTF-16 code units; without, the least mean that declared sizes leave possible.
+    """
     longest = key_values.longest_units(subject.key.parts, subject.view)
     if longest is not None:
         return KnownValue(longest, Basis.COUNTED)
@@ -75,7 +72,10 @@ def units(subject: Subject) -> KnownValue | None:
 
 
 def units_longest(subject: Subject) -> bool:
-    """Whether that is the longest key, and no mean."""
+    """Whether the length is that of the longest key, and no mean.
+
+    Whether that is the longest key, and no mean.
+    """
     return key_values.longest_units(subject.item.parts, subject.view) is not None
 
 
@@ -105,7 +105,10 @@ def _least(part: Part, view: TableView) -> int:
 
 
 def keys_possible(subject: Subject) -> float | None:
-    """How many keys the templates can make at all; unknown where a part has no bound."""
+    """How many keys there can be, where that is bounded.
+
+    How many keys the templates can make at all; unknown where a part has no bound.
+    """
     if is_partition(subject):
         return None
     key = whole_key(subject)
@@ -113,7 +116,9 @@ def keys_possible(subject: Subject) -> float | None:
 
 
 def hash_collisions(subject: Subject) -> float | None:
-    """Entities that get the key of another where only a hash tells them apart: n² ÷ 2 keys (birthday problem).
+    """Declared entities that get the key of another by chance, where only a hash tells them apart.
+
+    Entities that get the key of another where only a hash tells them apart: n² ÷ 2 keys (birthday problem).
 
     Unknown for index rows, where the data tells, and where the other parts are enough for all declared entities.
     """
@@ -134,17 +139,22 @@ def variable_parts(key: Key) -> Iterator[Part]:
 
 
 def inserts_per_day(subject: Subject) -> float | None:
-    """Entities inserted a day on average; unknown where no insert is declared or logged."""
+    """Entities inserted a day on average.
+
+    Entities inserted a day on average; unknown where no insert is declared or logged.
+    """
     per_s = _rate_per_s(subject.view, Operation.INSERT)
     return per_s * DAY_S if per_s else None
 
 
 def only_upserted(subject: Subject) -> bool:
+    """Whether entities are upserted and never inserted."""
     operations = {c.operation for c in subject.view.workload.classes}
     return Operation.UPSERT in operations and Operation.INSERT not in operations
 
 
 def freed(subject: Subject) -> bool:
+    """Whether entities are deleted, so that their keys can be used again."""
     return any(c.operation is Operation.DELETE for c in subject.view.workload.classes)
 
 
@@ -174,13 +184,13 @@ def id_left_out(subject: Subject) -> str:
         return ""
 
     def own(name: str) -> bool:
-        return any(stands_for_entity(name, table) or counter_of(name, table) for table in tables)
+        return any(names.stands_for_entity(name, table) or names.counter_of(name, table) for table in tables)
 
     key = whole_key(subject)
     if any(part.assigned or part.several or part.tells_time for part in variable_parts(key)):
         return ""
     single = (EdmType.DATETIME, EdmType.GUID)
-    if any(own(name) or unique(name) or view.types.get(name) in single for name in key.properties):
+    if any(own(name) or names.unique(name) or view.types.get(name) in single for name in key.properties):
         return ""
     return next((name for name in view.declared_types if own(name)), "")
 
@@ -232,7 +242,7 @@ def is_arrival(name: str, view: TableView) -> bool:
     arrival = (kind.arrival if kind else None) or (declared.arrival if declared else None)
     if arrival in view.types:
         return arrival == name
-    return moment_of_arrival(name)
+    return names.moment_of_arrival(name)
 
 
 def collisions_per_day(groups: Iterable[tuple[float, float]], slot_s: float) -> float:
@@ -246,8 +256,11 @@ def collisions_per_day(groups: Iterable[tuple[float, float]], slot_s: float) -> 
 
 
 def collisions(subject: Subject) -> KnownValue | None:
-    """Entities a day that are expected to find their key taken, where a time must tell them apart; unknown without
-    rates, and where the groups that share a time are not known."""
+    """Entities a day that find their key taken, where only a time tells them apart.
+
+    Entities a day that are expected to find their key taken, where a time must tell them apart; unknown without
+    rates, and where the groups that share a time are not known.
+    """
     time = finest_time(subject)
     rate = _rate_per_s(subject.view, *INSERTS)
     if time is None or rate is None:
@@ -288,9 +301,12 @@ def _without_date(subject: Subject) -> bool:
 
 
 def collisions_spread(subject: Subject) -> float | None:
-    """As ``collisions`` where nobody says how many groups share the rate: even if they are as many as ``groups_most``;
+    """The same where nobody says how many values share the rate, even if they are as many as key.groups_most.
+
+    As ``collisions`` where nobody says how many groups share the rate: even if they are as many as ``groups_most``;
     unknown where the data tells, where an upsert is meant to find the row of its minute, hour or day, and where the
-    time is named as such a period, of which an entity may be one."""
+    time is named as such a period, of which an entity may be one.
+    """
     time = finest_time(subject)
     rate = _rate_per_s(subject.view, *INSERTS)
     groups = groups_most(subject)
@@ -299,7 +315,7 @@ def collisions_spread(subject: Subject) -> float | None:
     beside = _beside(subject, time)
     if only_upserted(subject) and time.seconds > 1:
         return None
-    if SLOT_S.get(period(time.name), 0.0) >= time.seconds and rate / groups * time.seconds <= CERTAIN:
+    if SLOT_S.get(names.period(time.name), 0.0) >= time.seconds and rate / groups * time.seconds <= CERTAIN:
         return None
     if any(part.injective and stands_alone(part, subject.view, within=len(beside) > 1) for part in beside):
         return None
@@ -313,20 +329,26 @@ def spread_share(subject: Subject) -> float | None:
 
 
 def reports_regularly(subject: Subject) -> bool:
-    """Whether entities come from machines, by the names beside the time, each less often than every other period of
-    it: at regular times they keep apart."""
+    """Whether machines make them, fewer than one in two periods.
+
+    Whether entities come from machines, by the names beside the time, each less often than every other period of
+    it: at regular times they keep apart.
+    """
     time, view = finest_time(subject), subject.view
     rate = _rate_per_s(view, *INSERTS)
     if time is None or not rate:
         return False
     beside = _beside(subject, time)
     groups = partitions_most(beside, view)
-    named = any(machine(name) for part in beside for name in part.properties)
+    named = any(names.machine(name) for part in beside for name in part.properties)
     return named and groups is not None and rate / groups * time.seconds <= 0.5
 
 
 def groups_most(subject: Subject) -> float | None:
-    """How many values the parts beside a time have at the most: as declared, no more than entities, else many."""
+    """Values among which the rate may be spread.
+
+    How many values the parts beside a time have at the most: as declared, no more than entities, else many.
+    """
     time, view = finest_time(subject), subject.view
     if time is None:
         return None
@@ -334,7 +356,10 @@ def groups_most(subject: Subject) -> float | None:
 
 
 def beside_time(subject: Subject) -> str | None:
-    """The parts of a key beside its time."""
+    """The parts of the key beside its time.
+
+    The parts of a key beside its time.
+    """
     time = finest_time(subject)
     return None if time is None else " and ".join(str(part) for part in _beside(subject, time))
 
@@ -345,6 +370,7 @@ def _beside(subject: Subject, time: Instant) -> tuple[Part, ...]:
 
 
 def time_resolution(subject: Subject) -> str | None:
+    """The unit of time (tick, second, minute, …) that must tell entities apart."""
     time = finest_time(subject)
     return None if time is None else f"{time.unit} within the day" if _without_date(subject) else time.unit
 
@@ -353,12 +379,15 @@ def time_resolution(subject: Subject) -> str | None:
 
 
 def isolation(subject: Subject) -> str | None:
+    """The property that must lead every PartitionKey."""
     name: str | None = subject.view.workload.isolation
     return name
 
 
 def isolation_leads(subject: Subject) -> bool | None:
-    """Whether a PartitionKey begins with what must be kept apart, an index row's as the main rows' does.
+    """Whether that property leads this PartitionKey.
+
+    Whether a PartitionKey begins with what must be kept apart, an index row's as the main rows' does.
 
     A text and a hash or period of the property alone may stand before it. Unknown for a RowKey, and where nothing must
     be kept apart.
@@ -371,73 +400,28 @@ def isolation_leads(subject: Subject) -> bool | None:
     return lead is not None and range_of_keys in (None, lead)
 
 
-def _fact(
-    name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], basis: Basis = Basis.DECLARED
-) -> Fact:
-    return Fact(f"key.{name}", kind, unit, compute, basis, about=about)
-
-
-def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
-    return Fact(f"key.{name}", FactType.BOOL, "", compute, about=about, may_be_unknown=False)
-
-
 FACTS: tuple[Fact, ...] = (
-    _truth("is_partition", "Whether it is a PartitionKey, not a RowKey.", is_partition),
-    _truth("is_index_row", "Whether it is a key of an index row, not of the entity itself.", is_index_row),
-    _truth("units_longest", "Whether the length is that of the longest key, and no mean.", units_longest),
+    sure("key.is_partition", FactType.BOOL, "", is_partition),
+    sure("key.is_index_row", FactType.BOOL, "", is_index_row),
+    sure("key.units_longest", FactType.BOOL, "", units_longest),
     Fact("key.slashed_parts", FactType.TEXTS, "", slashed_parts, may_be_unknown=False),
     Fact("key.forbidden_characters", FactType.TEXTS, "", forbidden_characters, may_be_unknown=False),
-    _fact(
-        "units",
-        FactType.NUMBER,
-        "UTF-16 code units",
-        "With data the length of the longest key, without it the mean length that declared sizes make at least.",
-        units,
-    ),
-    _fact(
-        "keys_possible", FactType.NUMBER, "keys", "How many keys there can be, where that is bounded.", keys_possible
-    ),
-    _fact(
-        "hash_collisions",
-        FactType.NUMBER,
-        "entities",
-        "Declared entities that get the key of another by chance, where only a hash tells them apart.",
-        hash_collisions,
-        Basis.ESTIMATED,
-    ),
-    _fact("inserts_per_day", FactType.NUMBER, "entities/day", "Entities inserted a day on average.", inserts_per_day),
-    _truth("freed", "Whether entities are deleted, so that their keys can be used again.", freed),
+    Fact("key.units", FactType.NUMBER, "UTF-16 code units", units),
+    Fact("key.keys_possible", FactType.NUMBER, "keys", keys_possible),
+    Fact("key.hash_collisions", FactType.NUMBER, "entities", hash_collisions, Basis.ESTIMATED),
+    Fact("key.inserts_per_day", FactType.NUMBER, "entities/day", inserts_per_day),
+    sure("key.freed", FactType.BOOL, "", freed),
     Fact("key.asked_for_several", FactType.TEXTS, QUERY_NAMES, asked_for_several, may_be_unknown=False),
     Fact("key.id_left_out", FactType.TEXT, "", id_left_out, Basis.DERIVED, may_be_unknown=False),
-    _truth("only_upserted", "Whether entities are upserted and never inserted.", only_upserted),
-    _fact(
-        "collisions_per_day",
-        FactType.NUMBER,
-        "entities/day",
-        "Entities a day that find their key taken, where only a time tells them apart.",
-        collisions,
-        Basis.ESTIMATED,
-    ),
-    _fact(
-        "collisions_spread",
-        FactType.NUMBER,
-        "entities/day",
-        "The same where nobody says how many values share the rate, even if they are as many as key.groups_most.",
-        collisions_spread,
-        Basis.ASSUMED,
-    ),
-    _fact("spread_share", FactType.NUMBER, "share", "The same as a share of the entities that come.", spread_share),
-    _truth("reports_regularly", "Whether machines make them, fewer than one in two periods.", reports_regularly),
-    _fact("groups_most", FactType.NUMBER, "values", "Values among which the rate may be spread.", groups_most),
-    _fact("beside_time", FactType.TEXT, "", "The parts of the key beside its time.", beside_time),
-    _fact(
-        "time_resolution",
-        FactType.TEXT,
-        "",
-        "The unit of time (tick, second, minute, …) that must tell entities apart.",
-        time_resolution,
-    ),
-    _fact("isolation", FactType.TEXT, "", "The property that must lead every PartitionKey.", isolation),
-    _fact("isolation_leads", FactType.BOOL, "", "Whether that property leads this PartitionKey.", isolation_leads),
+    sure("key.only_upserted", FactType.BOOL, "", only_upserted),
+    Fact("key.collisions_per_day", FactType.NUMBER, "entities/day", collisions, Basis.ESTIMATED),
+    Fact("key.collisions_spread", FactType.NUMBER, "entities/day", collisions_spread, Basis.ASSUMED),
+    Fact("key.spread_share", FactType.NUMBER, "share", spread_share),
+    sure("key.reports_regularly", FactType.BOOL, "", reports_regularly),
+    Fact("key.groups_most", FactType.NUMBER, "values", groups_most),
+    Fact("key.beside_time", FactType.TEXT, "", beside_time),
+    Fact("key.time_resolution", FactType.TEXT, "", time_resolution),
+    Fact("key.isolation", FactType.TEXT, "", isolation),
+    Fact("key.isolation_leads", FactType.BOOL, "", isolation_leads),
     *key_values.FACTS,
 )

@@ -118,6 +118,7 @@ def _addressed(subject: Subject, name: str) -> bool:
 
 
 def merging_example(subject: Subject) -> str | None:
+    """Two of its values with one key."""
     merged = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
     return None if merged is None else f"'{merged[1].one[0]}' and '{merged[1].other[0]}' are both '{merged[1].text}'"
 
@@ -149,5 +150,5 @@ FACTS: tuple[Fact, ...] = (
     sure("key.merging", T, "", merging, Basis.DECLARED),
     Fact("key.merging_more", T, "", merging_more, Basis.DECLARED),
     sure("key.folded", T, "", folded, Basis.DECLARED),
-    Fact("key.merging_example", T, "", merging_example, about="Two of its values with one key."),
+    Fact("key.merging_example", T, "", merging_example),
 )

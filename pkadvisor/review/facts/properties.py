@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pkadvisor.design.choice.sections import sensitivity_of
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.access_plan import AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
-from pkadvisor.review.facts.base import Fact, Found
+from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.views import names, served
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.subjects import Subject
@@ -65,15 +63,20 @@ def _in_keys(view: TableView) -> set[str]:
 
 
 def sensitive_properties(subject: Subject) -> tuple[str, ...]:
+    """Properties declared personal."""
     return tuple(n for n, kind in sensitivity(subject.view).items() if kind == "personal")
 
 
 def secret_properties(subject: Subject) -> tuple[str, ...]:
+    """Properties declared secret."""
     return tuple(n for n, kind in sensitivity(subject.view).items() if kind == "secret")
 
 
 def ordinary_properties(subject: Subject) -> tuple[str, ...]:
-    """Properties that are neither sensitive nor in a key."""
+    """Properties neither sensitive nor in a key.
+
+    Properties that are neither sensitive nor in a key.
+    """
     apart = {*sensitivity(subject.view), *_in_keys(subject.view), *SYSTEM_PROPERTIES}
     return tuple(n for n in subject.view.types if n not in apart)
 
@@ -159,10 +162,6 @@ def erasure_requests(subject: Subject) -> float | None:
     return None if estimate is None or estimate.erasure is None else estimate.erasure.requests
 
 
-def _texts(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
-    return Fact(f"table.{name}", FactType.TEXTS, "", compute, about=about, may_be_unknown=False)
-
-
 FACTS: tuple[Fact, ...] = (
     Fact("property.type", FactType.TEXT, "", type_, may_be_unknown=False),
     Fact("property.size", FactType.NUMBER, "bytes or characters", size),
@@ -171,9 +170,9 @@ FACTS: tuple[Fact, ...] = (
     Fact("property.secret_name", FactType.BOOL, "", secret_name, may_be_unknown=False),
     Fact("property.used_as", FactType.TEXT, "", used_as, may_be_unknown=False),
     Fact("property.in_key", FactType.BOOL, "", in_key, may_be_unknown=False),
-    _texts("sensitive_properties", "Properties declared personal.", sensitive_properties),
-    _texts("secret_properties", "Properties declared secret.", secret_properties),
-    _texts("ordinary_properties", "Properties neither sensitive nor in a key.", ordinary_properties),
+    sure("table.sensitive_properties", FactType.TEXTS, "", sensitive_properties),
+    sure("table.secret_properties", FactType.TEXTS, "", secret_properties),
+    sure("table.ordinary_properties", FactType.TEXTS, "", ordinary_properties),
     Fact("table.erase_by", FactType.TEXT, "", erase_by),
     Fact("table.erasure_scans", FactType.BOOL, "", erasure_scans),
     Fact("table.erasure_key", FactType.TEXT, "", erasure_key),

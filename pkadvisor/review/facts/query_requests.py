@@ -23,7 +23,10 @@ from pkadvisor.table.odata import comparison_count
 
 
 def fan_out(subject: Subject) -> KnownValue | None:
-    """Requests side by side: buckets and choices, without periods of time."""
+    """Requests for its buckets and choices, without periods.
+
+    Requests side by side: buckets and choices, without periods of time.
+    """
     plan = subject.view.plan_of(subject.query)
     if plan is None:
         return None
@@ -51,7 +54,10 @@ def rows_chosen(subject: Subject) -> float | None:
 
 
 def requests_at_once(subject: Subject) -> KnownValue | None:
-    """Requests for all buckets and choices of all its periods; of one period where it goes back through them."""
+    """Those requests for all its periods.
+
+    Requests for all buckets and choices of all its periods; of one period where it goes back through them.
+    """
     fact, plan = fan_out(subject), subject.view.plan_of(subject.item)
     if fact is None or plan is None or plan.periods is None or plan.back:
         return fact
@@ -84,7 +90,10 @@ def pointer_reads_per_s(subject: Subject) -> float | None:
 
 
 def periods_each(subject: Subject) -> float | None:
-    """The periods of which each takes all those requests; unknown for a single one."""
+    """Periods, where each takes all those requests.
+
+    The periods of which each takes all those requests; unknown for a single one.
+    """
     fact, whole = fan_out(subject), requests_at_once(subject)
     if fact is None or whole is None or whole.value == fact.value:
         return None
@@ -100,13 +109,19 @@ def fan_out_of(subject: Subject) -> str | None:
 
 
 def fan_out_buckets(subject: Subject) -> bool | None:
-    """Whether buckets are among what these requests differ in."""
+    """Whether they differ in buckets.
+
+    Whether buckets are among what these requests differ in.
+    """
     plan = subject.view.plan_of(subject.item)
     return None if plan is None else plan.buckets > 1
 
 
 def periods(subject: Subject) -> float | None:
-    """The periods that it runs over: no more of them than entities where one range over partitions finds them."""
+    """Partitions of time that it runs over.
+
+    The periods that it runs over: no more of them than entities where one range over partitions finds them.
+    """
     view, query = subject.view, subject.item
     count = reads.periods_of(view, query)
     if count is None:
@@ -123,11 +138,15 @@ def periods_spread(subject: Subject) -> float | None:
 
 
 def period_requests(subject: Subject) -> float | None:
+    """The most requests for the periods in its key."""
     return reads.requests_for_periods(subject.view, subject.item)
 
 
 def of_whole_periods(subject: Subject) -> bool:
-    """Whether a partition that it asks for holds a period of all entities: the PartitionKey is made of time alone."""
+    """Whether its partitions hold a period of all entities each: the PartitionKey is made of time alone.
+
+    Whether a partition that it asks for holds a period of all entities: the PartitionKey is made of time alone.
+    """
     plan, scheme = subject.view.plan_of(subject.item), subject.view.scheme
     if plan is None or scheme is None or plan.via:
         return False
@@ -142,23 +161,33 @@ def by_period(subject: Subject) -> bool | None:
 
 
 def goes_back(subject: Subject) -> bool | None:
-    """Whether it asks period after period, the newest first, until it has enough."""
+    """Whether it asks period after period, the newest first.
+
+    Whether it asks period after period, the newest first, until it has enough.
+    """
     plan = subject.view.plan_of(subject.item)
     return None if plan is None else plan.back
 
 
 def back_unit(subject: Subject) -> str | None:
+    """The day or shorter period that it can only go back by, one by one."""
     return subject.view.back_unit(subject.item)
 
 
 def back_month(subject: Subject) -> float | None:
-    """Requests that go back a month, one after the other."""
+    """Requests that go back a month by those.
+
+    Requests that go back a month, one after the other.
+    """
     unit = back_unit(subject)
     return None if unit is None else PERIOD_S["month"] / PERIOD_S[unit]
 
 
 def comparisons(subject: Subject) -> float | None:
-    """Comparisons of one request as it would have to be sent."""
+    """Comparisons of one request.
+
+    Comparisons of one request as it would have to be sent.
+    """
     query = subject.query
     if query.filter is None:
         return 0.0
@@ -174,7 +203,10 @@ def filter_comparisons(subject: Subject) -> float:
 
 
 def entities_read(subject: Subject) -> KnownValue | None:
-    """Entities that the service reads for one query."""
+    """Entities read for one query.
+
+    Entities that the service reads for one query.
+    """
     query = subject.query
     plan = subject.view.plan_of(query)
     cost = None if names_keys(query) else subject.view.cost_of(query)
@@ -199,7 +231,10 @@ def entities_read(subject: Subject) -> KnownValue | None:
 
 
 def read_at_least(subject: Subject) -> str | None:
-    """The words ``at least`` where its window is open to the present and so holds more than it says."""
+    """At least, where its window is open to the present.
+
+    The words ``at least`` where its window is open to the present and so holds more than it says.
+    """
     fact = entities_read(subject)
     derived = fact is not None and fact.basis is Basis.DERIVED
     return "at least" if derived and open_window(subject.view, subject.query) else None
@@ -212,11 +247,13 @@ def _one_partition(subject: Subject) -> bool:
 
 
 def entities_returned(subject: Subject) -> KnownValue | None:
+    """Entities that one query is after."""
     cost = None if names_keys(subject.query) else subject.view.cost_of(subject.query)
     return None if cost is None else KnownValue(cost.entities_returned, Basis.ESTIMATED)
 
 
 def entities_read_max(subject: Subject) -> KnownValue | None:
+    """The most that one query reads."""
     query = subject.query
     cost = None if names_keys(query) else subject.view.cost_of(query)
     if cost is None or (cost.plan is not None and cost.plan is not subject.view.plan_of(query)):
@@ -234,7 +271,10 @@ def pages(subject: Subject) -> KnownValue | None:
 
 
 def pages_in_turn(subject: Subject) -> KnownValue | None:
-    """The pages that wait for one another: requests to several partitions run side by side."""
+    """Those that wait for one another.
+
+    The pages that wait for one another: requests to several partitions run side by side.
+    """
     paged = pages(subject)
     if paged is None:
         return None
@@ -248,7 +288,10 @@ def _side_by_side(subject: Subject) -> float:
 
 
 def duration_s(subject: Subject) -> KnownValue | None:
-    """Seconds to read it all, page after page, at the limits' speed of a scan."""
+    """Time to read it page after page.
+
+    Seconds to read it all, page after page, at the limits' speed of a scan.
+    """
     fact, paged = entities_read(subject), pages_in_turn(subject)
     if fact is None or paged is None:
         return None
@@ -258,7 +301,10 @@ def duration_s(subject: Subject) -> KnownValue | None:
 
 
 def whole_of(subject: Subject) -> str | None:
-    """What it reads from end to end, a table or a partition; unknown for a window of either."""
+    """What it reads from end to end: table or partition.
+
+    What it reads from end to end, a table or a partition; unknown for a window of either.
+    """
     plan = subject.view.plan_of(subject.item)
     if plan is None or plan.periods is not None:
         return None

@@ -12,19 +12,8 @@ from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, KnownValue, number
 from pkadvisor.review.facts.fronts import appends, fronts_of
 from pkadvisor.review.facts.loads import hottest_share
+from pkadvisor.review.views import key_loads
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.key_loads import (
-    INSERTS,
-    at_peak,
-    declared_entities,
-    inserts_per_s,
-    load_per_s,
-    partitions_most,
-    rated,
-    read_first,
-    together,
-    values_most,
-)
 from pkadvisor.review.views.partition_reads import even_per_s
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
@@ -58,14 +47,18 @@ def _newest(view: TableView) -> KnownValue | None:
         return None
     read = {
         c.name: c.rate.sustained_per_s * c.draw.share
-        for c in rated(view)
+        for c in key_loads.rated(view)
         if c.operation is Operation.QUERY and c.draw.by is DrawBy.NEWEST and (p := view.plan_of(c)) and p.via == 0
     }
-    written = {c.name: c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in INSERTS}
+    written = {
+        c.name: c.rate.sustained_per_s * c.entities_per_request
+        for c in key_loads.rated(view)
+        if c.operation in key_loads.INSERTS
+    }
     most = view.limits.headroom_share * view.limits.range_entities_per_s
-    if not read or at_peak(view, written) > most:
+    if not read or key_loads.at_peak(view, written) > most:
         return None  # the inserts alone are too many: that is for the key to say
-    return KnownValue(at_peak(view, {**read, **written}), Basis.DECLARED)
+    return KnownValue(key_loads.at_peak(view, {**read, **written}), Basis.DECLARED)
 
 
 def range_reader(subject: Subject) -> str | None:
@@ -97,8 +90,8 @@ def binding_shares(subject: Subject) -> tuple[tuple[float, str], ...]:
     if even is not None:
         out.append((even / limits.partition_entities_per_s, "each of the partitions"))
     for parts in dict.fromkeys(key.partition for key, _ in view.scheme.each_key()) if view.scheme else ():
-        load, inserts = load_per_s(parts, view), inserts_per_s(parts, view)
-        most, fronts = partitions_most(parts, view), fronts_of(parts, view)
+        load, inserts = key_loads.load_per_s(parts, view), key_loads.inserts_per_s(parts, view)
+        most, fronts = key_loads.partitions_most(parts, view), fronts_of(parts, view)
         if load is not None and most is not None:
             what = "the one partition" if most == 1 else f"each of the {most:,.0f} partitions"
             out.append((load / most / limits.partition_entities_per_s, what))
@@ -116,7 +109,7 @@ def account_requests_per_s(subject: Subject) -> KnownValue | None:
     for view in subject.design.tables:
         with_data = view.has_data and view.estimate is not None
         basis = Basis.ESTIMATED if with_data else basis
-        values = _by_class(view) if with_data else {c.name: _at_least(view, c) for c in rated(view)}
+        values = _by_class(view) if with_data else {c.name: _at_least(view, c) for c in key_loads.rated(view)}
         if values:
             asked.append((view, values))
     if not asked:
@@ -124,7 +117,7 @@ def account_requests_per_s(subject: Subject) -> KnownValue | None:
     if any(view.workload.minutes for view, _ in asked):
         return KnownValue(_by_minutes(asked), basis)
     pairs = [(c.rate, values[c.name]) for view, values in asked for c in view.workload.classes if c.name in values]
-    return KnownValue(together(pairs), basis)
+    return KnownValue(key_loads.together(pairs), basis)
 
 
 def _by_minutes(asked: Sequence[tuple[TableView, dict[str, float]]]) -> float:
@@ -144,9 +137,10 @@ def buckets_taken_full(subject: Subject) -> str | None:
     asked = {
         c.name: _at_least(view, c)
         for view in subject.design.tables
-        if not (view.has_data or view.limits.account_counts_entities) and declared_entities(view) is None
-        for c in rated(view)
-        if (plan := view.plan_of(c)) is not None and any(values_most(p, view) == p.buckets_total for p in plan.fans)
+        if not (view.has_data or view.limits.account_counts_entities) and key_loads.declared_entities(view) is None
+        for c in key_loads.rated(view)
+        if (plan := view.plan_of(c)) is not None
+        and any(key_loads.values_most(p, view) == p.buckets_total for p in plan.fans)
     }
     return max(asked, key=lambda name: (asked[name], name), default=None)
 
@@ -172,18 +166,18 @@ def unsure_requests_per_s(view: TableView) -> dict[str, float]:
     """
     grouped = {name for transaction in view.workload.transactions for name in transaction.together}
     class_costs = view.estimate.classes if view.estimate is not None else ()
-    each = {c.name: c.peak_per_s * (c.requests_write - 1) for c in class_costs if c.operation in INSERTS}
+    each = {c.name: c.peak_per_s * (c.requests_write - 1) for c in class_costs if c.operation in key_loads.INSERTS}
     return {name: more for name, more in each.items() if more > 0 and name not in grouped}
 
 
 def _requests(view: TableView, query: QueryClass) -> float:
     """Requests of one call of a class, at the least: those that write it, and those that read it first."""
     if view.limits.account_counts_entities:
-        return query.entities_per_request + read_first(query, view)
+        return query.entities_per_request + key_loads.read_first(query, view)
     if not query.operation.writes:
         return _reading(view, query)
     written = 1.0 if view.scheme is None else float(requests_written(query, view.scheme))
-    return written + (_reading(view, query) if read_first(query, view) else 0.0)
+    return written + (_reading(view, query) if key_loads.read_first(query, view) else 0.0)
 
 
 def _reading(view: TableView, query: QueryClass) -> float:
@@ -192,9 +186,9 @@ def _reading(view: TableView, query: QueryClass) -> float:
     plan = view.plan_of(query)
     if plan is None:
         return 1.0
-    total = declared_entities(view)
+    total = key_loads.declared_entities(view)
     pages = math.inf if total is None else math.ceil(total / view.limits.page_entities)
-    filled = math.prod(min(p.buckets_total, values_most(p, view) or math.inf) for p in plan.fans)
+    filled = math.prod(min(p.buckets_total, key_loads.values_most(p, view) or math.inf) for p in plan.fans)
     return float(max(1, min(filled, pages)))
 
 

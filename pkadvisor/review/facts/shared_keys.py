@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import part_properties
 from pkadvisor.design.load.shared_keys import Entities, SharedKey, example_words, shared_key
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.facts.base import Fact, Found
+from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.names import counter_of, stands_for_entity, words
 from pkadvisor.review.views.subjects import Subject
@@ -71,33 +71,43 @@ def owner(subject: Subject) -> str:
 
 
 def own(subject: Subject) -> bool:
-    """Whether the rows are those of the same kind."""
+    """Whether these are rows of the same kind of entity.
+
+    Whether the rows are those of the same kind.
+    """
     shared_key = _of(subject)
     return shared_key is not None and (shared_key.owner == ITSELF or shared_key.owner.startswith("index row "))
 
 
 def counted(subject: Subject) -> float | None:
+    """Sampled entities of which a row has the key of such a row."""
     shared_key = _of(subject)
     return None if shared_key is None or shared_key.counted is None else float(shared_key.counted)
 
 
 def looked_at(subject: Subject) -> float | None:
+    """Sampled entities whose keys were compared."""
     shared_key = _of(subject)
     return None if shared_key is None or shared_key.counted is None else float(shared_key.rows)
 
 
 def certain(subject: Subject) -> bool:
+    """Whether rows share keys: sampled ones, or all by their templates."""
     shared_key = _of(subject)
     return shared_key is not None and shared_key.real
 
 
 def equal(subject: Subject) -> bool:
+    """Whether both are made by the same templates."""
     shared_key = _of(subject)
     return shared_key is not None and shared_key.key == shared_key.other
 
 
 def unlabelled(subject: Subject) -> bool:
-    """Whether neither RowKey has a text before its values, which are no GUIDs: nothing but luck keeps them apart."""
+    """Whether no text stands before the values of both RowKeys.
+
+    Whether neither RowKey has a text before its values, which are no GUIDs: nothing but luck keeps them apart.
+    """
     shared_key = _of(subject)
     if shared_key is None:
         return False
@@ -107,7 +117,10 @@ def unlabelled(subject: Subject) -> bool:
 
 
 def same_things(subject: Subject) -> bool:
-    """Whether two kinds have one template for their keys, over what is no id of their own entities."""
+    """Whether they are, over what is no id of the entities of either kind.
+
+    Whether two kinds have one template for their keys, over what is no id of their own entities.
+    """
     shared_key = _of(subject)
     if shared_key is None or not equal(subject) or not unlabelled(subject):
         return False
@@ -124,22 +137,14 @@ def example(subject: Subject) -> str | None:
     return None if shared_key is None else example_words(shared_key.collision)
 
 
-def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
-    return Fact(f"key.{name}", FactType.BOOL, "", compute, Basis.DERIVED, about=about, may_be_unknown=False)
-
-
-def _number(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
-    return Fact(f"key.{name}", FactType.NUMBER, "entities", compute, Basis.COUNTED, about=about)
-
-
 FACTS: tuple[Fact, ...] = (
     Fact("key.shared_with", FactType.TEXT, "", owner, Basis.DERIVED, may_be_unknown=False),
-    _truth("shared_in_kind", "Whether these are rows of the same kind of entity.", own),
-    _truth("shared_really", "Whether rows share keys: sampled ones, or all by their templates.", certain),
-    _truth("shared_equal", "Whether both are made by the same templates.", equal),
-    _truth("shared_unlabelled", "Whether no text stands before the values of both RowKeys.", unlabelled),
-    _truth("shared_things", "Whether they are, over what is no id of the entities of either kind.", same_things),
-    _number("shared_entities", "Sampled entities of which a row has the key of such a row.", counted),
-    _number("shared_looked_at", "Sampled entities whose keys were compared.", looked_at),
+    sure("key.shared_in_kind", FactType.BOOL, "", own, Basis.DERIVED),
+    sure("key.shared_really", FactType.BOOL, "", certain, Basis.DERIVED),
+    sure("key.shared_equal", FactType.BOOL, "", equal, Basis.DERIVED),
+    sure("key.shared_unlabelled", FactType.BOOL, "", unlabelled, Basis.DERIVED),
+    sure("key.shared_things", FactType.BOOL, "", same_things, Basis.DERIVED),
+    Fact("key.shared_entities", FactType.NUMBER, "entities", counted, Basis.COUNTED),
+    Fact("key.shared_looked_at", FactType.NUMBER, "entities", looked_at, Basis.COUNTED),
     Fact("key.shared_example", FactType.TEXT, "", example, Basis.DERIVED, from_data=True),
 )

@@ -17,21 +17,8 @@ from pkadvisor.review.views.reads import asked_apart, once, periods_of
 from pkadvisor.review.views.subjects import KeyPart
 from pkadvisor.review.views.unmet import unmet
 from pkadvisor.review.views.views import TableView
+from pkadvisor.table import odata
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import (
-    And,
-    Comparison,
-    Filter,
-    Not,
-    Operator,
-    Or,
-    Parameter,
-    comparisons,
-    conjuncts,
-    format_filter,
-    mismatches,
-    properties,
-)
 
 PERIODS_MANY = 16
 """More partitions of time than this for one query are many: a day of hours and a month of days are."""
@@ -72,7 +59,7 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
         return Cause.OR_ROWS if parts[0] else Cause.OR_PARTITIONS
     if negated(view, query):
         return Cause.NEGATION
-    named = properties(query.filter) if query.filter is not None else ()
+    named = odata.properties(query.filter) if query.filter is not None else ()
     if "Timestamp" in named and "Timestamp" in plan.unserved and plan.access in SCANS:
         return Cause.TIMESTAMP
     if (periods_of(view, query) or 0) > PERIODS_MANY:
@@ -114,7 +101,7 @@ def told_by_partition(view: TableView, query: QueryClass) -> bool:
     }
     left = (*plan.rest, *plan.client)
     equal = conditions(query.filter).equal
-    return bool(left) and all(set(properties(f)) <= known & equal.keys() for f in left)
+    return bool(left) and all(set(odata.properties(f)) <= known & equal.keys() for f in left)
 
 
 # --- or, not, ne ------------------------------------------------------------------------------------------------------
@@ -129,13 +116,15 @@ def or_parts(view: TableView, query: QueryClass) -> tuple[bool, int, Access] | N
     plan = view.plan_of(query)
     if plan is None or query.filter is None:
         return None
-    every = conjuncts(query.filter)
+    every = odata.conjuncts(query.filter)
     for whole in every[:TRIED_MAX]:
-        if not isinstance(whole, Or) or (set(properties(whole)) <= set(plan.choices) and not names_keys(query)):
+        if not isinstance(whole, odata.Or) or (
+            set(odata.properties(whole)) <= set(plan.choices) and not names_keys(query)
+        ):
             continue
         others = tuple(p for p in every if p is not whole)
         unlike = {_shape(part): part for part in whole.operands}
-        alone = [_access(view, query, (*others, *conjuncts(part))) for part in unlike.values()]
+        alone = [_access(view, query, (*others, *odata.conjuncts(part))) for part in unlike.values()]
         worst = max(alone, key=lambda a: a.rank)
         if worst.rank < plan.access.rank:
             return plan.access is Access.PARTITION_SCAN, len(whole.operands), worst
@@ -148,35 +137,35 @@ def negated(view: TableView, query: QueryClass) -> str:
     plan = view.plan_of(query)
     if plan is None or query.filter is None:
         return ""
-    every = conjuncts(query.filter)
+    every = odata.conjuncts(query.filter)
     for part in every[:TRIED_MAX]:
-        if isinstance(part, Not):
-            turned: Filter = part.operand
-        elif isinstance(part, Comparison) and part.operator is Operator.NE:
-            turned = replace(part, operator=Operator.EQ)
+        if isinstance(part, odata.Not):
+            turned: odata.Filter = part.operand
+        elif isinstance(part, odata.Comparison) and part.operator is odata.Operator.NE:
+            turned = replace(part, operator=odata.Operator.EQ)
         else:
             continue
         others = tuple(p for p in every if p is not part)
-        if _access(view, query, (*others, *conjuncts(turned))).rank < plan.access.rank:
-            return format_filter(part)
+        if _access(view, query, (*others, *odata.conjuncts(turned))).rank < plan.access.rank:
+            return odata.format_filter(part)
     return ""
 
 
-def _shape(filter_: Filter) -> str:
+def _shape(filter_: odata.Filter) -> str:
     """A filter without its constants: what keys serve does not hang on them."""
     match filter_:
-        case Comparison():
+        case odata.Comparison():
             return f"{filter_.property} {filter_.operator}"
-        case Not():
+        case odata.Not():
             return f"not ({_shape(filter_.operand)})"
-        case And() | Or():
-            word = "and" if isinstance(filter_, And) else "or"
+        case odata.And() | odata.Or():
+            word = "and" if isinstance(filter_, odata.And) else "or"
             return f"({f' {word} '.join(_shape(o) for o in filter_.operands)})"
 
 
-def _access(view: TableView, query: QueryClass, parts: tuple[Filter, ...]) -> Access:
+def _access(view: TableView, query: QueryClass, parts: tuple[odata.Filter, ...]) -> Access:
     """How a filter of these conditions would be served, all else equal."""
-    changed = replace(query, filter=parts[0] if len(parts) == 1 else And(parts))
+    changed = replace(query, filter=parts[0] if len(parts) == 1 else odata.And(parts))
     if names_keys(query) and not names_keys(changed):
         return Access.TABLE_SCAN
     plans = view.plans_under(changed, view.scheme or AS_SENT)
@@ -205,7 +194,10 @@ def unknown_properties(view: TableView, query: QueryClass) -> tuple[str, ...]:
     Without data a list of properties need not be complete: names that differ from a known one in case only are told,
     and all others where the list has every property of the keys, and so looks complete.
     """
-    named = (*(properties(query.filter) if query.filter is not None else ()), *(o.property for o in query.order_by))
+    named = (
+        *(odata.properties(query.filter) if query.filter is not None else ()),
+        *(o.property for o in query.order_by),
+    )
     keys = key_properties(view)
     strange = [n for n in dict.fromkeys(named) if n not in known_properties(view) and n not in keys]
     complete = view.has_data or (bool(keys) and set(keys) <= set(view.types))
@@ -236,7 +228,7 @@ def misspelt(name: str, view: TableView) -> str:
     """
     if cased := next((other for other in view.types if other.casefold() == name.casefold()), ""):
         return cased
-    asked = {n for q in view.workload.classes if q.filter is not None for n in properties(q.filter)}
+    asked = {n for q in view.workload.classes if q.filter is not None for n in odata.properties(q.filter)}
     spare = set(view.types) - set(key_properties(view)) if name not in asked else ()
     slips = sorted(other for other in spare if _one_slip(name, other))
     return next((other for other in slips if other not in asked or _long_alike(name, other)), "")
@@ -273,7 +265,7 @@ def used_as(name: str, view: TableView) -> str:
 
 def _named_by(query: QueryClass) -> Iterator[str]:
     """The properties that a class names."""
-    yield from properties(query.filter) if query.filter is not None else ()
+    yield from odata.properties(query.filter) if query.filter is not None else ()
     yield from (order.property for order in query.order_by)
     yield from query.sets
     yield from query.draw.of
@@ -301,8 +293,8 @@ def wrong_types(view: TableView, query: QueryClass) -> tuple[str, ...]:
     if query.filter is None:
         return ()
     return tuple(
-        f"{c.property} is {types[c.property]}, and {format_filter(c)} compares it with {c.operand.type}"
-        for c in mismatches(query.filter, types)
+        f"{c.property} is {types[c.property]}, and {odata.format_filter(c)} compares it with {c.operand.type}"
+        for c in odata.mismatches(query.filter, types)
     )
 
 
@@ -312,8 +304,8 @@ _CURLY = ("\u2018\u2019\u201a\u201b", "\u201c\u201d\u201e\u201f")
 
 def quoted_twice(query: QueryClass) -> tuple[str, ...]:
     """Constants that begin and end with such marks within the quotes of the filter, so that the marks are text."""
-    compared = comparisons(query.filter) if query.filter is not None else ()
-    texts = [str(c.operand.value) for c in compared if not isinstance(c.operand, Parameter)]
+    compared = odata.comparisons(query.filter) if query.filter is not None else ()
+    texts = [str(c.operand.value) for c in compared if not isinstance(c.operand, odata.Parameter)]
     return tuple(t for t in texts if len(t) > 1 and any(t[0] in marks and t[-1] in marks for marks in _CURLY))
 
 
@@ -388,7 +380,7 @@ def _asked_for(view: TableView) -> set[str]:
     workload = view.workload
     names = {n for n in (workload.isolation, workload.erase_by) if n}
     for query in workload.classes:
-        names |= {c.property for c in comparisons(query.filter)} if query.filter is not None else set()
+        names |= {c.property for c in odata.comparisons(query.filter)} if query.filter is not None else set()
         names |= {o.property for o in query.order_by}
     for transaction in workload.transactions:
         names |= set(transaction.group_by) | ({transaction.pair.property} if transaction.pair else set())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
@@ -11,7 +11,7 @@ from pkadvisor.design.keys.transforms import Context, EdmType, Part
 from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.design.rows.arrivals import SLOT_S
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, Found, entities_per_s
+from pkadvisor.review.facts.base import DAY_S, QUERY_NAMES, Fact, entities_per_s, sure
 from pkadvisor.review.facts.key_parts import values as values_at_hand
 from pkadvisor.review.facts.sizes import declared_sizes
 from pkadvisor.review.views import names
@@ -65,8 +65,11 @@ def number_unpadded(subject: Subject) -> bool | None:
 
 
 def time_unsorted(subject: Subject) -> bool:
-    """Whether it is a time whose text does not run from the year down: by its format, or, of a text, by its name, by
-    the bounds that queries compare it with, such as '31.03.2026', or by the rows at hand."""
+    """Whether it is a time whose text does not run from the year down.
+
+    Whether it is a time whose text does not run from the year down: by its format, or, of a text, by its name, by
+    the bounds that queries compare it with, such as '31.03.2026', or by the rows at hand.
+    """
     part, name = part_of(subject), _text(subject)
     if name:
         texts = values_at_hand.some_texts(subject)
@@ -77,7 +80,10 @@ def time_unsorted(subject: Subject) -> bool:
 
 
 def time_of_no_form(subject: Subject) -> bool:
-    """Whether it is a text that is a date or a time by its name, and nothing tells whether it begins with the year."""
+    """Whether it is a date or time by its name, in a form that nobody tells.
+
+    Whether it is a text that is a date or a time by its name, and nothing tells whether it begins with the year.
+    """
     name = _text(subject)
     if not name or not names.time_of_no_form(name) or time_unsorted(subject) or year_short(subject):
         return False
@@ -86,8 +92,11 @@ def time_of_no_form(subject: Subject) -> bool:
 
 
 def year_short(subject: Subject) -> bool:
-    """Whether it is a text that tells two digits of the year first: by its name, its declared size, or the bounds that
-    queries compare it with."""
+    """Whether it is a date with two digits for the year, the year first.
+
+    Whether it is a text that tells two digits of the year first: by its name, its declared size, or the bounds that
+    queries compare it with.
+    """
     name = _text(subject)
     if not name:
         return False
@@ -120,7 +129,10 @@ def _bounds(name: str, subject: Subject) -> Iterator[str]:
 
 
 def local_time(subject: Subject) -> bool:
-    """Whether it tells the hour, or less, of a time that is named as one of the clock on the wall."""
+    """Whether it tells the hour of a time that is named as local.
+
+    Whether it tells the hour, or less, of a time that is named as one of the clock on the wall.
+    """
     part = part_of(subject)
     if len(part.properties) != 1 or part.hashing is not None or not names.local_time(part.properties[0]):
         return False
@@ -132,8 +144,11 @@ def local_time(subject: Subject) -> bool:
 
 
 def tells_apart(subject: Subject) -> bool:
-    """Whether nothing else tells the entities of its PartitionKey apart: no other part of the RowKey but those of a
-    declared number of values, and no id in the PartitionKey."""
+    """Whether nothing else tells the entities of its PartitionKey apart.
+
+    Whether nothing else tells the entities of its PartitionKey apart: no other part of the RowKey but those of a
+    declared number of values, and no id in the PartitionKey.
+    """
     place, view, own = subject.item, subject.view, part_of(subject).properties
     if view.scheme is None:
         return False
@@ -155,7 +170,10 @@ def stands_alone(part: Part, view: TableView, *, within: bool = False) -> bool:
 
 
 def calendar(subject: Subject) -> bool:
-    """Whether it is a number of a calendar or clock, which varies in digits and has an order."""
+    """Whether it is named month, day, hour, minute or second.
+
+    Whether it is a number of a calendar or clock, which varies in digits and has an order.
+    """
     part = part_of(subject)
     return bool(part.plain_property) and names.calendar(part.plain_property)
 
@@ -280,14 +298,17 @@ def _of_text(subject: Subject) -> bool:
 
 
 def login(subject: Subject) -> bool:
+    """Whether it is an e-mail address or a login in the case in which it was typed."""
     return _of_text(subject) and names.login(part_of(subject).properties[0])
 
 
 def free_text(subject: Subject) -> bool:
+    """Whether it is text that people write, in the case in which it was typed."""
     return _of_text(subject) and names.free_text(part_of(subject).properties[0])
 
 
 def unstable_hash(subject: Subject) -> bool:
+    """Whether its property is named as a language's own hash."""
     return any(names.unstable_hash(name) for name in part_of(subject).properties)
 
 
@@ -302,7 +323,10 @@ def leads_partition(subject: Subject) -> bool:
 
 
 def whole_number(subject: Subject) -> bool:
-    """Whether it is a whole number in its own order, or a number that the application gives out."""
+    """Whether it is a whole number in its own order.
+
+    Whether it is a whole number in its own order, or a number that the application gives out.
+    """
     part = part_of(subject)
     if part.assigned:
         return True
@@ -313,7 +337,10 @@ def whole_number(subject: Subject) -> bool:
 
 
 def counts_up(subject: Subject) -> bool:
-    """Whether it is the running number of the table's own entities, by its name."""
+    """Whether it is named as the running number of the table's entities.
+
+    Whether it is the running number of the table's own entities, by its name.
+    """
     part, section = part_of(subject), subject.view.section
     if part.assigned:
         return True
@@ -322,8 +349,11 @@ def counts_up(subject: Subject) -> bool:
 
 
 def may_count_up(subject: Subject) -> bool:
-    """Whether it is named as an id and may be the running number of the entities: their RowKey holds no time, as that
-    of many entities of one id does."""
+    """Whether it is a whole-number id, and no time tells its entities apart.
+
+    Whether it is named as an id and may be the running number of the entities: their RowKey holds no time, as that
+    of many entities of one id does.
+    """
     part, view = part_of(subject), subject.view
     if not whole_number(subject) or len(part.properties) != 1 or not named_like_identifier(part.properties[0]):
         return False
@@ -366,34 +396,28 @@ def changes_per_day(subject: Subject) -> float | None:
     return None if per_s is None else DAY_S * per_s
 
 
-def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
-    return Fact(f"part.{name}", FactType.BOOL, "", compute, about=about, may_be_unknown=False)
-
-
 FACTS: tuple[Fact, ...] = (
     Fact("part.function", FactType.TEXT, "", function, may_be_unknown=False),
     Fact("part.properties", FactType.TEXTS, "", properties, may_be_unknown=False),
     Fact("part.type", FactType.TEXT, "", type_),
     Fact("part.number_unpadded", FactType.BOOL, "", number_unpadded),
-    _truth("time_unsorted", "Whether it is a time whose text does not run from the year down.", time_unsorted),
-    _truth(
-        "time_of_no_form", "Whether it is a date or time by its name, in a form that nobody tells.", time_of_no_form
-    ),
-    _truth("year_short", "Whether it is a date with two digits for the year, the year first.", year_short),
-    _truth("calendar", "Whether it is named month, day, hour, minute or second.", calendar),
+    sure("part.time_unsorted", FactType.BOOL, "", time_unsorted),
+    sure("part.time_of_no_form", FactType.BOOL, "", time_of_no_form),
+    sure("part.year_short", FactType.BOOL, "", year_short),
+    sure("part.calendar", FactType.BOOL, "", calendar),
     Fact("part.asked_in_order", FactType.TEXTS, QUERY_NAMES, asked_in_order, may_be_unknown=False),
     Fact("part.key_ranges", FactType.TEXTS, QUERY_NAMES, key_ranges, may_be_unknown=False),
     Fact("part.scanned_for", FactType.TEXTS, QUERY_NAMES, scanned_for, may_be_unknown=False),
     Fact("part.left_open", FactType.BOOL, "", left_open),
-    _truth("local_time", "Whether it tells the hour of a time that is named as local.", local_time),
-    _truth("tells_apart", "Whether nothing else tells the entities of its PartitionKey apart.", tells_apart),
-    _truth("login", "Whether it is an e-mail address or a login in the case in which it was typed.", login),
-    _truth("free_text", "Whether it is text that people write, in the case in which it was typed.", free_text),
-    _truth("unstable_hash", "Whether its property is named as a language's own hash.", unstable_hash),
-    _truth("leads_partition", "Whether it is the first variable part of a PartitionKey.", leads_partition),
-    _truth("whole_number", "Whether it is a whole number in its own order.", whole_number),
-    _truth("counts_up", "Whether it is named as the running number of the table's entities.", counts_up),
-    _truth("may_count_up", "Whether it is a whole-number id, and no time tells its entities apart.", may_count_up),
+    sure("part.local_time", FactType.BOOL, "", local_time),
+    sure("part.tells_apart", FactType.BOOL, "", tells_apart),
+    sure("part.login", FactType.BOOL, "", login),
+    sure("part.free_text", FactType.BOOL, "", free_text),
+    sure("part.unstable_hash", FactType.BOOL, "", unstable_hash),
+    sure("part.leads_partition", FactType.BOOL, "", leads_partition),
+    sure("part.whole_number", FactType.BOOL, "", whole_number),
+    sure("part.counts_up", FactType.BOOL, "", counts_up),
+    sure("part.may_count_up", FactType.BOOL, "", may_count_up),
     Fact("part.changed_by", FactType.TEXTS, QUERY_NAMES, changed_by, may_be_unknown=False),
     Fact("part.changes_per_day", FactType.NUMBER, "entities/day", changes_per_day, Basis.DERIVED),
 )

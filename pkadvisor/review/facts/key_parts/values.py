@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
 from math import prod
 
 from pkadvisor.design.keys.scheme import variable
@@ -13,7 +12,7 @@ from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import pl
 from pkadvisor.observe.workload import Basis
 from pkadvisor.remembered import remembered
-from pkadvisor.review.facts.base import Fact, Found
+from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.facts.key_values import lengths_differ, texts_of
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.key_loads import INSERTS, at_peak, follows_clock, rated, values_most
@@ -49,7 +48,10 @@ def some_texts(subject: Subject) -> list[str]:
 
 
 def digits_vary(subject: Subject) -> bool | None:
-    """Whether its numbers differ in digits among the rows at hand; unknown for other parts."""
+    """Whether its numbers differ in digits.
+
+    Whether its numbers differ in digits among the rows at hand; unknown for other parts.
+    """
     name = subject.place.part.properties[0] if len(subject.place.part.properties) == 1 else ""
     edm = subject.view.types.get(name)
     if edm is None or not edm.numeric:
@@ -58,7 +60,10 @@ def digits_vary(subject: Subject) -> bool | None:
 
 
 def digits(subject: Subject) -> float | None:
-    """The digits of the largest whole number at hand."""
+    """Digits of the largest number that is padded.
+
+    The digits of the largest whole number at hand.
+    """
     population = subject.view.population
     name = subject.place.part.properties[0] if subject.place.part.padded_width else ""
     if population is None or not population.has(name) or not population.types[name].integer:
@@ -67,7 +72,9 @@ def digits(subject: Subject) -> float | None:
 
 
 def counter_inserts_per_s(subject: Subject) -> float | None:
-    """Inserts a second at the peak that fetch the number from one counter: those of the busiest group that shares it.
+    """Inserts that fetch it of one counter.
+
+    Inserts a second at the peak that fetch the number from one counter: those of the busiest group that shares it.
 
     Unknown where a time stands beside it, since a group is then of one moment, and where nobody knows the groups.
     """
@@ -90,14 +97,20 @@ def counter_inserts_per_s(subject: Subject) -> float | None:
 
 
 def counter_commits_per_s(subject: Subject) -> float:
-    """The commits of one entity a second under If-Match: one read and one write after the other."""
+    """Commits that one counter takes.
+
+    The commits of one entity a second under If-Match: one read and one write after the other.
+    """
     from pkadvisor.design.load.contention import contention
 
     return contention(0.0, subject.view.limits).commits_per_s_served
 
 
 def rises_with_arrival(subject: Subject) -> bool | None:
-    """Whether each entity at hand has a greater number than the one before; unknown without an order of arrival."""
+    """Whether it rises from entity to entity.
+
+    Whether each entity at hand has a greater number than the one before; unknown without an order of arrival.
+    """
     population = subject.view.population
     name = subject.place.part.properties[0] if len(subject.place.part.properties) == 1 else ""
     if population is None or population.arrival is None or not population.has(name) or name in population.hashed:
@@ -121,18 +134,25 @@ def _variants(subject: Subject) -> pl.Series | None:
 
 
 def case_variants(subject: Subject) -> float | None:
+    """Values that differ from another only by case."""
     column = _variants(subject)
     return None if column is None else float(len(column))
 
 
 def case_example(subject: Subject) -> str | None:
-    """Two such texts."""
+    """Two such values.
+
+    Two such texts.
+    """
     column = _variants(subject)
     return None if column is None or not len(column) else f"'{column[0][:40]}' and '{column[1][:40]}'"
 
 
 def not_normal(subject: Subject) -> float | None:
-    """Texts that are not in Unicode's composed form (NFC)."""
+    """Values that are not in Unicode form NFC.
+
+    Texts that are not in Unicode's composed form (NFC).
+    """
     texts = distinct_texts(subject)
     if texts is None:
         return None
@@ -140,6 +160,7 @@ def not_normal(subject: Subject) -> float | None:
 
 
 def beyond_ascii(subject: Subject) -> float | None:
+    """Values with letters beyond ASCII."""
     texts = distinct_texts(subject)
     return None if texts is None else float(texts.str.contains(r"[^\x00-\x7f]").sum())
 
@@ -148,7 +169,10 @@ def beyond_ascii(subject: Subject) -> float | None:
 
 
 def missing_share(subject: Subject) -> float | None:
-    """The share of entities without one of its properties; a list that is empty makes no row, and is not missing."""
+    """Share of entities that lack its property.
+
+    The share of entities without one of its properties; a list that is empty makes no row, and is not missing.
+    """
     population = subject.view.population
     if population is None or subject.place.part.several is not None:
         return None
@@ -156,29 +180,15 @@ def missing_share(subject: Subject) -> float | None:
     return max(shares, default=None)
 
 
-def _fact(
-    name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], *, from_data: bool = False
-) -> Fact:
-    return Fact(f"part.{name}", kind, unit, compute, Basis.COUNTED, about=about, from_data=from_data)
-
-
 FACTS: tuple[Fact, ...] = (
-    _fact("digits_vary", FactType.BOOL, "", "Whether its numbers differ in digits.", digits_vary),
-    _fact(
-        "counter_inserts_per_s",
-        FactType.NUMBER,
-        "inserts/s",
-        "Inserts that fetch it of one counter.",
-        counter_inserts_per_s,
-    ),
-    _fact(
-        "counter_commits_per_s", FactType.NUMBER, "commits/s", "Commits that one counter takes.", counter_commits_per_s
-    ),
-    _fact("digits", FactType.NUMBER, "digits", "Digits of the largest number that is padded.", digits),
-    _fact("rises_with_arrival", FactType.BOOL, "", "Whether it rises from entity to entity.", rises_with_arrival),
-    _fact("case_variants", FactType.NUMBER, "values", "Values that differ from another only by case.", case_variants),
-    _fact("case_example", FactType.TEXT, "", "Two such values.", case_example, from_data=True),
-    _fact("not_normal", FactType.NUMBER, "values", "Values that are not in Unicode form NFC.", not_normal),
-    _fact("beyond_ascii", FactType.NUMBER, "values", "Values with letters beyond ASCII.", beyond_ascii),
-    _fact("missing_share", FactType.NUMBER, "share", "Share of entities that lack its property.", missing_share),
+    Fact("part.digits_vary", FactType.BOOL, "", digits_vary, Basis.COUNTED),
+    Fact("part.counter_inserts_per_s", FactType.NUMBER, "inserts/s", counter_inserts_per_s, Basis.COUNTED),
+    Fact("part.counter_commits_per_s", FactType.NUMBER, "commits/s", counter_commits_per_s, Basis.COUNTED),
+    Fact("part.digits", FactType.NUMBER, "digits", digits, Basis.COUNTED),
+    Fact("part.rises_with_arrival", FactType.BOOL, "", rises_with_arrival, Basis.COUNTED),
+    Fact("part.case_variants", FactType.NUMBER, "values", case_variants, Basis.COUNTED),
+    Fact("part.case_example", FactType.TEXT, "", case_example, Basis.COUNTED, from_data=True),
+    Fact("part.not_normal", FactType.NUMBER, "values", not_normal, Basis.COUNTED),
+    Fact("part.beyond_ascii", FactType.NUMBER, "values", beyond_ascii, Basis.COUNTED),
+    Fact("part.missing_share", FactType.NUMBER, "share", missing_share, Basis.COUNTED),
 )
