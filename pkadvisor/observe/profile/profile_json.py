@@ -32,8 +32,9 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column
 from pkadvisor.observe.data.edm_text import polars_type
 from pkadvisor.observe.data.records import check_names, escape_name
+from pkadvisor.observe.data.sketches import DistinctSketch
 from pkadvisor.observe.minutes import MinuteSeries, bounded
-from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch, PropertyProfile
+from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.observe.profile.table_profiles import TableProfile, thinned, timed, untimed, weighed
 from pkadvisor.observe.workload import (
