@@ -27,7 +27,7 @@ from pkadvisor.observe.logs.frame import (
     Routes,
     Skips,
 )
-from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines, text_of
+from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines, split_columns, text_of
 
 NAME: Final = "Storage Analytics"
 
@@ -36,7 +36,6 @@ _WIDTH: Final = 31
 _TIME, _OPERATION, _STATUS, _HTTP, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _CLIENT = 1, 2, 3, 4, 10, 11, 12, 13, 14, 29
 _USED: Final = (0, _TIME, _OPERATION, _STATUS, _HTTP, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _CLIENT)
 _CODED: Final = (_URL, _KEY, _CLIENT)
-_LAST: Final = (30,)
 _SMALL_BYTES: Final = 256 << 10
 
 _CLAIM = re.compile(rb'^[12]\.0;[0-9]{4}-[0-9]{2}-[0-9]{2}T[^;"]*;[A-Za-z]+;[A-Za-z]*;[^;"]*;[0-9.]*;[0-9.]*;')
@@ -110,10 +109,6 @@ def parse(block: bytes) -> Parsed:
     return parsed(lines, frame, skips)
 
 
-def _schema() -> dict[str, pl.DataType]:
-    return {f"f{i}": pl.String() for i in range(_WIDTH)}
-
-
 def _fields(block: bytes, lines: int, skips: list[Skip], offset: int = 0) -> pl.DataFrame:
     """Columns ``f<i>`` of the used fields and ``line``, for well-formed lines; others are told to ``skips``.
 
@@ -146,24 +141,8 @@ def fast(block: bytes) -> pl.DataFrame | None:
     Column ``whole`` is false for rows that the line-by-line parser has to look at: a wrong number of fields, or a
     quote left inside a field that is used.
     """
-    try:
-        frame = (
-            pl.scan_csv(
-                block,
-                separator=";",
-                quote_char='"',
-                has_header=False,
-                schema=_schema(),
-                truncate_ragged_lines=True,
-                missing_columns="insert",
-                empty_string_is_null=False,
-                row_index_name="line",
-                low_memory=True,  # a little faster too on blocks of this size
-            )
-            .select("line", *(f"f{i}" for i in (*_USED, *_LAST)))
-            .collect()
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    frame = split_columns(block, ";", '"', "f", _WIDTH, (*_USED, _WIDTH - 1))
+    if frame is None:
         return None
     # An absent last field reads like an empty one: only the other parser can tell them apart.
     whole = (pl.col("f0") == "1.0") & (pl.col("f30") == "") & (pl.col(f"f{_CLIENT}") != "")
