@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from pkadvisor.design.keys.scheme import Key, variable
-from pkadvisor.design.keys.template import decoder, separators
+from pkadvisor.design.keys.template import decoder, pattern_of, separators
 from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part, Time, TimeOfDay
 from pkadvisor.design.keys.transforms.periods import tokens
 from pkadvisor.lazy import pl
@@ -174,15 +174,12 @@ def _halves(key: Key) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
 def key_pattern(parts: tuple[Part, ...], types: Mapping[str, EdmType]) -> str:
     """A pattern, as polars reads them, of the keys that a template writes: group ``gi`` is the i-th variable part."""
     context = Context(dict(types), separators(parts))
-    pattern, index = "", 0
-    for part in parts:
-        if part.constant is not None:
-            pattern += re.escape(part.constant)
-            continue
+
+    def piece(part: Part) -> str:
         shape = part.shape(context)
-        pattern += f"(?P<g{index}>{f'~-|{shape}' if shape else _ANY})"
-        index += 1
-    return rf"^(?s:{pattern})$"
+        return f"~-|{shape}" if shape else _ANY
+
+    return rf"^(?s:{pattern_of(parts, piece)})$"
 
 
 def fits(key: Key, types: Mapping[str, EdmType]) -> pl.Expr:

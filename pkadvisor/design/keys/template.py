@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from pkadvisor.design.keys.transforms import (
@@ -364,14 +365,15 @@ def decoder(parts: tuple[Part, ...], context: Context | None = None) -> re.Patte
 @lru_cache(maxsize=256)
 def _decoder(parts: tuple[Part, ...], types: tuple[tuple[str, Any], ...]) -> re.Pattern[str]:
     context = Context(dict(types))
-    pattern, index = "", 0
-    for part in parts:
-        if isinstance(part, Literal):
-            pattern += re.escape(part.text)
-        else:
-            pattern += f"(?P<g{index}>{part.pattern(context)})"
-            index += 1
-    return re.compile(pattern, re.DOTALL)
+    return re.compile(pattern_of(parts, lambda part: part.pattern(context)), re.DOTALL)
+
+
+def pattern_of(parts: tuple[Part, ...], piece: Callable[[Part], str]) -> str:
+    """A pattern of whole keys of what ``piece`` gives for each variable part: group ``gi`` is the i-th."""
+    numbers = count()
+    return "".join(
+        f"(?P<g{next(numbers)}>{piece(part)})" if part.constant is None else re.escape(part.constant) for part in parts
+    )
 
 
 # -- What a reader of keys learns of their values, and templates over values of which a profile shows only tokens.

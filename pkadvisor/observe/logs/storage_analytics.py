@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from pkadvisor.lazy import pl
+from pkadvisor.observe.data.edm_text import CLOCK, DATE, datetime_expr
 from pkadvisor.observe.data.streams import MAX_LINE_BYTES
 from pkadvisor.observe.logs import urls
 from pkadvisor.observe.logs.frame import (
@@ -316,24 +317,13 @@ def usual_at_us(times: pl.Expr) -> pl.Expr:
     return pl.when(usual).then(seconds.cast(pl.Int64) + times.str.slice(20, 6).cast(pl.UInt32, strict=False))
 
 
+_TIMES: Final = rf"^{DATE}[T ]{CLOCK}(?:\.[0-9]{{1,12}})?(?:[Zz]|[+-][0-9]{{2}}:?[0-9]{{2}})?$"
+
+
 def at_us(times: pl.Series) -> pl.Series:
     """ISO-8601 times in UTC to µs since 1970; null where a text is no time."""
-
-    def seconds(text: pl.Series) -> pl.Series:
-        return text.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False).cast(pl.Int64)
-
-    text = times.str.strip_chars().str.replace(" ", "T", literal=True)
-    base = text.str.slice(0, 19)
-    rest = text.str.slice(19)
-    fraction = rest.str.extract(r"^\.([0-9]{1,12})").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64).fill_null(0)
-    zone = rest.str.extract_groups(r"^(?:\.[0-9]{1,12})?(?:(Z|z)|([+-])([0-9]{2}):?([0-9]{2}))?$").struct.unnest()
-    _, sign, hours, minutes = zone.get_columns()
-    sign = sign.replace_strict({"+": 1, "-": -1}, default=0, return_dtype=pl.Int64)
-    hours, minutes = (digits.cast(pl.Int64, strict=False).fill_null(0) for digits in (hours, minutes))
-    shift = sign * (hours * 60 + minutes)
-    known = rest.str.contains(r"^(?:\.[0-9]{1,12})?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?$")
-    column = seconds(base) + fraction - shift.fill_null(0) * 60_000_000
-    return pl.select(pl.when(known).then(column))[:, 0]
+    text = pl.lit(times).str.strip_chars()
+    return pl.select(pl.when(text.str.contains(_TIMES)).then(datetime_expr(text).dt.epoch("us")))[:, 0]
 
 
 def route_of(what: str) -> Route:
