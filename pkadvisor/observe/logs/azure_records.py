@@ -29,24 +29,23 @@ _TIME: Final = re.compile(
 
 
 def _year_first(time: re.Match[str]) -> bool:
-    return len(time["first"]) == 4
+    return len(time.group("first")) == 4
 
 
 def _moment(time: re.Match[str], order: str) -> datetime | None:
     """The moment of a written time without its fraction; None where its numbers name none in this order."""
-    if len(time["third"]) not in (2, 4) and order != "ymd":
+    numbers = time.group("first", "second", "third")
+    if len(numbers[2]) not in (2, 4) and order != "ymd":
         return None
-    numbers = [int(time[name]) for name in ("first", "second", "third")]
-    year, month, day = (numbers[order.index(part)] for part in "ymd")
-    hour = int(time["hour"])
-    if time["half"]:
+    year, month, day = (int(numbers[order.index(part)]) for part in "ymd")
+    hour, minute, seconds = (int(text or 0) for text in time.group("hour", "minute", "seconds"))
+    half = time.group("half")
+    if half:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + (12 if time["half"][0] in "pP" else 0)
+        hour = hour % 12 + (12 if half[0] in "pP" else 0)
     try:
-        return datetime(
-            year + (2000 if year < 100 else 0), month, day, hour, int(time["minute"]), int(time["seconds"] or 0)
-        )
+        return datetime(year + (2000 if year < 100 else 0), month, day, hour, minute, seconds)
     except ValueError:
         return None
 
@@ -58,9 +57,9 @@ def iso_of(text: str, order: str) -> str:
     moment = None if time is None else _moment(time, "ymd" if _year_first(time) else order)
     if time is None or moment is None:
         return text
-    fraction = f".{time['fraction']}" if time["fraction"] else ""
-    zone = "Z" if time["zone"] in (None, "UTC", "GMT") else time["zone"]
-    return moment.strftime("%Y-%m-%dT%H:%M:%S") + fraction + zone
+    fraction, zone = time.group("fraction", "zone")
+    shown = moment.strftime("%Y-%m-%dT%H:%M:%S") + (f".{fraction}" if fraction else "")
+    return shown + ("Z" if zone in (None, "UTC", "GMT") else zone)
 
 
 def order_of_dates(texts: Iterable[str]) -> str:
@@ -77,9 +76,9 @@ def order_of_dates(texts: Iterable[str]) -> str:
     possible = [order for order in ("mdy", "dmy") if all(_moment(time, order) for time in times)]
     if len(possible) < 2:
         return "".join(possible)
-    if any(time["half"] for time in times):
+    if any(time.group("half") for time in times):
         return "mdy"
-    if all(time["separator"] == "." for time in times):
+    if all(time.group("separator") == "." for time in times):
         return "dmy"
 
     def days(order: str) -> int:
