@@ -291,15 +291,10 @@ _ORDERED = (
 NUMBERS = Numbers("limit", NAMES, WHOLE, MAY_BE_ZERO, _SHARES, _ORDERED, texts=("store",))
 
 
+@lru_cache(maxsize=1)
 def default_limits() -> Limits:
     """The bundled limits of Azure Table Storage."""
-    return _bundled()
-
-
-@lru_cache(maxsize=1)
-def _bundled() -> Limits:
-    path = resource("rules", "limits", "azure-table.toml")
-    return _load(TomlFile(path, what="limits"), None)
+    return _load(TomlFile(resource("rules", "limits", "azure-table.toml"), what="limits"), None)
 
 
 def load_limits(*paths: Path | str | TomlFile) -> Limits:

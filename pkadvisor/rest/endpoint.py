@@ -225,35 +225,19 @@ class Endpoint:
                 return Outcome(200, entities=entities, examined=1, returned_bytes=page_bytes(entities))
             case Query():
                 return self._query(operation)
-            case Delete():
-                table = self._table(operation.table)
-                table.delete_entity(*operation.key, **_condition(operation.if_match), raw_response_hook=hook)
-                return self._deleted()
         return self._write(operation)
 
-    def _deleted(self) -> Outcome:
-        status = self._seen.status
-        return Outcome(204) if status < 400 else Outcome(status, self._seen.code or "ResourceNotFound")
-
     def _write(self, write: Write) -> Outcome:
-        from azure.data.tables import UpdateMode
-
-        assert not isinstance(write, Delete)
-        table, entity, hook = self._table(write.table), to_wire(write.entity), self._note
-        match write:
-            case Insert():
-                answer = table.create_entity(entity, raw_response_hook=hook)
-            case InsertOrReplace():
-                answer = table.upsert_entity(entity, UpdateMode.REPLACE, raw_response_hook=hook)
-            case InsertOrMerge():
-                answer = table.upsert_entity(entity, UpdateMode.MERGE, raw_response_hook=hook)
-            case Update() | Merge():
-                mode = UpdateMode.REPLACE if isinstance(write, Update) else UpdateMode.MERGE
-                answer = table.update_entity(entity, mode, **_condition(write.if_match), raw_response_hook=hook)
+        verb, entity, options = _call_of(write)
+        call = getattr(self._table(write.table), f"{verb}_entity")
+        answer = call(entity, **options, raw_response_hook=self._note)
+        if isinstance(write, Delete):
+            status = self._seen.status  # the client keeps a 404 to itself
+            return Outcome(204) if status < 400 else Outcome(status, self._seen.code or "ResourceNotFound")
         return Outcome(204, etags=(str(answer.get("etag") or ""),))
 
     def _group(self, group: Group) -> Outcome:
-        operations = [_in_group(write) for write in group.writes]
+        operations = [_call_of(write) for write in group.writes]
         table = self._table(group.writes[0].table)
         answers = table.submit_transaction(operations, raw_response_hook=self._note)
         return Outcome(202, etags=tuple(str(answer.get("etag") or "") for answer in answers))
@@ -313,8 +297,8 @@ def _condition(if_match: str) -> dict[str, Any]:
     return {"etag": if_match, "match_condition": MatchConditions.IfNotModified}
 
 
-def _in_group(write: Write) -> Any:
-    """A write as ``submit_transaction`` takes it."""
+def _call_of(write: Write) -> tuple[str, Any, dict[str, Any]]:
+    """A write as ``submit_transaction`` takes it: the verb of the client's method, the entity, and its options."""
     from azure.data.tables import UpdateMode
 
     match write:
@@ -322,7 +306,7 @@ def _in_group(write: Write) -> Any:
             key = {"PartitionKey": write.key.partition_key, "RowKey": write.key.row_key}
             return ("delete", key, _condition(write.if_match))
         case Insert():
-            return ("create", to_wire(write.entity))
+            return ("create", to_wire(write.entity), {})
         case InsertOrReplace():
             return ("upsert", to_wire(write.entity), {"mode": UpdateMode.REPLACE})
         case InsertOrMerge():

@@ -16,7 +16,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -152,13 +152,7 @@ def _of_connection_string(text: str, where: str) -> Target:
         url = f"{scheme}://{account}.table.{parts.get('endpointsuffix', 'core.windows.net')}"
     target = _endpoint(url, where)
     if parts.get("accountkey"):
-        return Target(
-            target.url,
-            account or target.account,
-            target.host,
-            target.loopback,
-            key=_checked_key(parts["accountkey"], where),
-        )
+        return replace(target, account=account or target.account, key=_checked_key(parts["accountkey"], where))
     if parts.get("sharedaccesssignature"):
         return _with_sas(target, parts["sharedaccesssignature"], where)
     raise InputError("the connection string holds neither AccountKey nor SharedAccessSignature", where=where)
@@ -176,7 +170,7 @@ def _with_sas(target: Target, sas: str, where: str) -> Target:
     sas = sas.lstrip("?")
     if not re.search(r"(?:^|&)sig=", sas):
         raise InputError("this is not a shared access signature: it has no sig=", where=where)
-    return Target(target.url, target.account, target.host, target.loopback, sas=sas)
+    return replace(target, sas=sas)
 
 
 def _secret_of(path: str, where: str) -> str:

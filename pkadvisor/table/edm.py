@@ -102,8 +102,8 @@ def _problem(edm: EdmType, value: Value) -> str:
     expected = _PYTHON[edm]
     if type(value) is not expected:  # not isinstance: True is an int to Python and not to the service
         return f"{edm} is held as {expected.__name__}, not {type(value).__name__}"
-    if isinstance(value, int) and edm in _RANGES:
-        low, high = _RANGES[edm]
+    if isinstance(value, int) and edm in RANGES:
+        low, high = RANGES[edm]
         if not low <= value <= high:
             return f"{value} is outside {edm}"
     if edm is EdmType.GUID and not _GUID.fullmatch(str(value)):
@@ -121,11 +121,15 @@ _PYTHON: dict[EdmType, type] = {
     EdmType.GUID: str,
     EdmType.BINARY: bytes,
 }
-_RANGES = {
+RANGES = {
     EdmType.INT32: (INT32_MIN, INT32_MAX),
     EdmType.INT64: (INT64_MIN, INT64_MAX),
     EdmType.DATETIME: (0, TICKS_MAX),
 }
+"""The least and the greatest whole number of a type."""
+
+QUOTES = {EdmType.STRING: "'", EdmType.DATETIME: "datetime'", EdmType.GUID: "guid'", EdmType.BINARY: "X'"}
+"""What a ``$filter`` writes before a constant of a type that stands in quotes."""
 
 
 def utf16_key(text: str) -> bytes:

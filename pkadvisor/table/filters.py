@@ -6,18 +6,15 @@ shapes of log lines). ``odata`` is the door to all of this: import from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from math import isfinite
 
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import (
-    INT32_MAX,
-    INT32_MIN,
-    INT64_MAX,
-    INT64_MIN,
-    TICKS_MAX,
+    QUOTES,
+    RANGES,
     TICKS_PER_SECOND,
     EdmType,
     TypedValue,
@@ -180,6 +177,17 @@ def comparisons(tree: Filter) -> Iterator[Comparison]:
                 stack.extend(reversed(node.operands))
 
 
+def with_comparisons(tree: Filter, change: Callable[[Comparison], Comparison]) -> Filter:
+    """The filter with each of its comparisons changed."""
+    match tree:
+        case Comparison():
+            return change(tree)
+        case Not():
+            return Not(with_comparisons(tree.operand, change))
+        case And() | Or():
+            return type(tree)(tuple(with_comparisons(o, change) for o in tree.operands))
+
+
 def comparison_count(tree: Filter) -> int:
     """How many comparisons the service counts."""
     return sum(1 for _ in comparisons(tree))
@@ -232,23 +240,13 @@ def _format_operand(operand: Operand, braces: bool) -> str:
     if isinstance(operand, TypedValue):
         text = format_literal(operand)
         return braced(text) if braces and operand.type is EdmType.STRING else text
-    offset = _format_offset(operand)
-    match operand.type:
-        case None:
-            return f"{{{operand.name}{offset}}}"
-        case EdmType.STRING:
-            prefix, suffix = (braced(t.replace("'", "''")) for t in (operand.prefix, operand.suffix))
-            return f"'{prefix}{{{operand.name}}}{suffix}'"
-        case EdmType.DATETIME:
-            return f"datetime'{{{operand.name}{offset}}}'"
-        case EdmType.GUID:
-            return f"guid'{{{operand.name}}}'"
-        case EdmType.BINARY:
-            return f"X'{{{operand.name}}}'"
-        case EdmType.INT64:
-            return f"{{{operand.name}{offset}}}L"
-        case _:
-            return f"{{{operand.name}{offset}:{operand.type}}}"
+    shown = operand.name + _format_offset(operand)
+    if operand.type in QUOTES:
+        prefix, suffix = (braced(t.replace("'", "''")) for t in (operand.prefix, operand.suffix))
+        return f"{QUOTES[operand.type]}{prefix}{{{shown}}}{suffix}'"
+    if operand.type is EdmType.INT64:
+        return f"{{{shown}}}L"
+    return f"{{{shown}}}" if operand.type is None else f"{{{shown}:{operand.type}}}"
 
 
 def braced(text: str) -> str:
@@ -271,19 +269,6 @@ def _format_offset(parameter: Parameter) -> str:
     return ""
 
 
-# --------------------------------------------------------------------------------------------------- truth
-
-
-# ------------------------------------------------------------------------------------------------- binding
-
-
-BOUNDS = {
-    EdmType.INT32: (INT32_MIN, INT32_MAX),
-    EdmType.INT64: (INT64_MIN, INT64_MAX),
-    EdmType.DATETIME: (0, TICKS_MAX),
-}
-
-
 # --------------------------------------------------------------------------------------------------- types
 
 
@@ -295,17 +280,12 @@ def fit_types(tree: Filter, types: Mapping[str, EdmType]) -> Filter:
     property that ``types`` does not name. Not for filters from a log, which mean what they say. Raises UsageError where
     an offset does not suit the property.
     """
-    match tree:
-        case Comparison():
-            edm = types.get(tree.property)
-            operand = tree.operand if edm is None else _fitted(tree, edm)
-            return tree if operand is tree.operand else Comparison(tree.property, tree.operator, operand)
-        case And():
-            return And(tuple(fit_types(o, types) for o in tree.operands))
-        case Or():
-            return Or(tuple(fit_types(o, types) for o in tree.operands))
-        case Not():
-            return Not(fit_types(tree.operand, types))
+
+    def fitted(comparison: Comparison) -> Comparison:
+        edm = types.get(comparison.property)
+        return comparison if edm is None else replace(comparison, operand=_fitted(comparison, edm))
+
+    return with_comparisons(tree, fitted)
 
 
 def _fitted(comparison: Comparison, edm: EdmType) -> Operand:
@@ -317,7 +297,7 @@ def _fitted(comparison: Comparison, edm: EdmType) -> Operand:
         if isinstance(value, int) and operand.type.integer and edm.numeric and operand.type is not edm:
             if edm is EdmType.DOUBLE:
                 return TypedValue(edm, float(value)) if int(float(value)) == value else operand
-            low, high = BOUNDS[edm]
+            low, high = RANGES[edm]
             return TypedValue(edm, value) if low <= value <= high else operand
     except ValueError as problem:
         raise UsageError(f"{comparison.property} holds {edm}: {problem}") from None

@@ -7,6 +7,7 @@ millions of lines says the same few things with ever-other constants (``normalis
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.table.edm import (
+    RANGES,
     EdmType,
     TypedValue,
     canonical_guid,
@@ -24,7 +26,6 @@ from pkadvisor.table.edm import (
     parse_literal,
 )
 from pkadvisor.table.filters import (
-    BOUNDS,
     MAX_COMPARISONS,
     And,
     Comparison,
@@ -44,6 +45,7 @@ from pkadvisor.table.filters import (
     mismatches,
     parameters,
     properties,
+    with_comparisons,
 )
 from pkadvisor.table.odata_parse import MAX_CHARACTERS, FilterBuilder, may_have_marks, parse, with_marks
 
@@ -80,31 +82,8 @@ def _holds(comparison: Comparison, actual: TypedValue | None) -> bool:
         raise ValueError(f"parameter {constant.name} is not bound")
     if actual is None or actual.type is not constant.type:
         return False
-    match comparison.operator:
-        case Operator.EQ:
-            return actual.value == constant.value
-        case Operator.NE:
-            return actual.value != constant.value
-    left, right = order_key(actual), order_key(constant)
-    if isinstance(left, bytes) and isinstance(right, bytes):
-        return _ordered(comparison.operator, (left > right) - (left < right))
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        if left != left or right != right:  # NaN is in no order
-            return False
-        return _ordered(comparison.operator, (left > right) - (left < right))
-    raise AssertionError("values of one type share an order")
-
-
-def _ordered(operator: Operator, sign: int) -> bool:
-    match operator:
-        case Operator.GT:
-            return sign > 0
-        case Operator.GE:
-            return sign >= 0
-        case Operator.LT:
-            return sign < 0
-        case _:
-            return sign <= 0
+    compare = getattr(operator, comparison.operator)  # named alike; NaN is in no order to Python either
+    return bool(compare(order_key(actual), order_key(constant)))
 
 
 def bind(tree: Filter, values: Mapping[str, TypedValue]) -> Filter:
@@ -114,17 +93,13 @@ def bind(tree: Filter, values: Mapping[str, TypedValue]) -> Filter:
     DateTime or Guid, and every value but Binary has a text for a String. An offset that leaves the type's range
     stops at its end. Raises UsageError for a missing value or one that does not fit.
     """
-    match tree:
-        case Comparison():
-            if isinstance(tree.operand, TypedValue):
-                return tree
-            return Comparison(tree.property, tree.operator, _bound(tree.operand, values))
-        case And():
-            return And(tuple(bind(o, values) for o in tree.operands))
-        case Or():
-            return Or(tuple(bind(o, values) for o in tree.operands))
-        case Not():
-            return Not(bind(tree.operand, values))
+
+    def bound(comparison: Comparison) -> Comparison:
+        if isinstance(comparison.operand, TypedValue):
+            return comparison
+        return Comparison(comparison.property, comparison.operator, _bound(comparison.operand, values))
+
+    return with_comparisons(tree, bound)
 
 
 def _bound(parameter: Parameter, values: Mapping[str, TypedValue]) -> TypedValue:
@@ -186,7 +161,7 @@ def _shifted(value: TypedValue, parameter: Parameter) -> TypedValue:
         return TypedValue(EdmType.DOUBLE, value.value + parameter.offset)
     if isinstance(parameter.offset, float):
         raise ValueError(f"a fraction cannot be added to {value.type}")
-    low, high = BOUNDS[value.type]
+    low, high = RANGES[value.type]
     return TypedValue(value.type, max(low, min(high, value.value + parameter.offset + parameter.offset_ticks)))
 
 
@@ -241,7 +216,9 @@ _COMPARISON = re.compile(
 )
 _WORDS = frozenset(("eq", "ne", "gt", "ge", "lt", "le", "and", "or", "not", "null", "true", "false", "NaN", "INF"))
 """What the grammar does not take for the name of a property."""
-_OPERATORS = {str(operator): operator for operator in Operator}
+
+
+_OPERATORS = {str(each): each for each in Operator}
 
 
 class _Constant(str):
@@ -264,7 +241,7 @@ def plain_filter(text: str, limit: int | None, *, parameters: bool = False) -> F
     out: list[Comparison] = []
     at, end = 0, len(text)
     while match := _COMPARISON.match(text, at):
-        name, operator, constant = match.groups()
+        name, compared, constant = match.groups()
         if name in _WORDS:
             return None
         try:
@@ -272,7 +249,7 @@ def plain_filter(text: str, limit: int | None, *, parameters: bool = False) -> F
             operand = _with_placeholder(constant) if held else parse_literal(constant)
         except (ValueError, FilterSyntaxError):
             return None
-        out.append(Comparison(name, _OPERATORS[operator], operand))
+        out.append(Comparison(name, _OPERATORS[compared], operand))
         at = match.end()
         if at == end:
             break

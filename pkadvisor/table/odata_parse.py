@@ -247,7 +247,7 @@ class FilterBuilder:
     def placeholder(
         self, token: Token, text: str, edm: EdmType | None, prefix: str = "", suffix: str = ""
     ) -> Parameter:
-        match = (_placeholder_with_marks() if may_have_marks(text) else _PLACEHOLDER).fullmatch(text)
+        match = _placeholder(may_have_marks(text)).fullmatch(text)
         if match is None:
             self.fail(
                 f"{_clip(text)} is not a placeholder",
@@ -285,12 +285,11 @@ _PLACEHOLDER_TEXT = (
     r"(?:([+-])\s*([0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)\s*(s|min|h|d|w)?\s*)?"
     r"(?::\s*([\w]+)\s*)?\}"
 )
-_PLACEHOLDER = re.compile(_PLACEHOLDER_TEXT)
 
 
 @cache
-def _placeholder_with_marks() -> re.Pattern[str]:
-    return re.compile(with_marks(_PLACEHOLDER_TEXT))
+def _placeholder(marks: bool) -> re.Pattern[str]:
+    return re.compile(with_marks(_PLACEHOLDER_TEXT) if marks else _PLACEHOLDER_TEXT)
 
 
 _LITERAL_FIX = {

@@ -33,7 +33,7 @@ from pkadvisor.design.rows.samples.screen import PartitionFacts
 from pkadvisor.lazy import pl
 from pkadvisor.limits import Limits
 from pkadvisor.observe.data.dataset import Dataset
-from pkadvisor.observe.data.sketches import KeySketch, distinct_of
+from pkadvisor.observe.data.sketches import DistinctSketch, sketched
 from pkadvisor.observe.design_file.declaration import check_properties
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.workload import Basis, DrawBy, Workload
@@ -83,7 +83,9 @@ def partitions_counted(
     )
 
 
-def _sketches(keys: list[Key], population: Population, dataset: Dataset | None) -> dict[tuple[Atom, ...], KeySketch]:
+def _sketches(
+    keys: list[Key], population: Population, dataset: Dataset | None
+) -> dict[tuple[Atom, ...], DistinctSketch]:
     """The PartitionKeys of the data by what they group by; none where all rows that were read are at hand.
 
     Values are hashed instead of key texts: different values give different keys, and a number is hashed sooner.
@@ -107,7 +109,7 @@ def _sketches(keys: list[Key], population: Population, dataset: Dataset | None) 
         sets[atoms] = tuple(_name(atom) for atom in atoms)
     if not sets:
         return {}
-    counted = distinct_of(dataset, sets.values(), columns=columns, read=list(dict.fromkeys(read)))
+    counted = sketched(dataset.batches(list(dict.fromkeys(read))), columns, sets.values())
     return dict(zip(sets, counted, strict=True))
 
 
@@ -117,7 +119,7 @@ def _name(atom: Atom) -> str:
 
 
 def _counted(
-    estimate: CostEstimate, population: Population, sketch: KeySketch | None, facts: PartitionFacts | None = None
+    estimate: CostEstimate, population: Population, sketch: DistinctSketch | None, facts: PartitionFacts | None = None
 ) -> CostEstimate:
     """The partitions of a scheme, with where their number lies."""
     atoms = atoms_of(estimate.scheme.main.partition)

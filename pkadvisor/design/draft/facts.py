@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -130,29 +131,26 @@ def _older(asked: pl.DataFrame, traffic: TableTraffic) -> tuple[pl.DataFrame, in
     return left, max(0, left.height - round((asked.height - left.height) * (1 / held - 1)))
 
 
+def _keys_of(traffic: TableTraffic, operations: Sequence[str]) -> pl.DataFrame:
+    """Keys that requests of some operations name."""
+    return logged_keys(replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) in operations)))
+
+
 def _added(traffic: TableTraffic) -> pl.DataFrame:
     """Keys that the log inserts."""
-    return logged_keys(replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) in _ADDS)))
+    return _keys_of(traffic, _ADDS)
 
 
 def _existing(traffic: TableTraffic) -> pl.DataFrame:
     """Keys that requests name of which the entities are there: not those that are answered by 404, or deleted."""
-    existing = logged_keys(
-        replace(
-            traffic,
-            classes=tuple(
-                replace(c, sample=c.sample.filter(pl.col("status") != NOT_FOUND))
-                for c in traffic.classes
-                if str(c.op) in _READS
-            ),
-        )
-    )
+    there = (replace(c, sample=c.sample.filter(pl.col("status") != NOT_FOUND)) for c in traffic.classes)
+    existing = _keys_of(replace(traffic, classes=tuple(there)), _READS)
     return existing.join(_deleted(traffic), on=list(KEYS), how="anti")
 
 
 def _deleted(traffic: TableTraffic) -> pl.DataFrame:
     """Keys that the log deletes."""
-    return logged_keys(replace(traffic, classes=tuple(c for c in traffic.classes if str(c.op) == "delete")))
+    return _keys_of(traffic, ("delete",))
 
 
 def _of_known_keys(keys: pl.DataFrame, kinds: Sequence[DraftKind]) -> pl.DataFrame:
@@ -391,15 +389,9 @@ def _fit(profile: DataProfile, traffic: TableTraffic) -> float:
 
 def name_of(source: str) -> str:
     """A table name made of that of a file."""
-    words = "".join(word[:1].upper() + word[1:] for word in _words(source.split("/")[-1].split(".")[0]))
-    stem = words.lstrip("0123456789")[:63]
+    words = re.findall(r"[A-Za-z0-9]+", source.split("/")[-1].split(".")[0])
+    stem = "".join(word[:1].upper() + word[1:] for word in words).lstrip("0123456789")[:63]
     return stem if len(stem) >= 3 and stem.lower() != "tables" else f"{stem[:58]}Table"
-
-
-def _words(text: str) -> list[str]:
-    import re
-
-    return re.findall(r"[A-Za-z0-9]+", text)
 
 
 @dataclass(slots=True)

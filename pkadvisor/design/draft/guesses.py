@@ -8,7 +8,7 @@ from pkadvisor.design.draft.tables import DraftTable
 from pkadvisor.observe.data.dataset import Column
 from pkadvisor.observe.design_file.declaration import is_filter_name
 from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
-from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
+from pkadvisor.table.edm import QUOTES, SYSTEM_PROPERTIES, EdmType
 
 _IDS: Final = ("id", "key", "number", "code", "guid", "uuid", "no")
 
@@ -63,18 +63,8 @@ def likely_filter(table: DraftTable) -> str:
     else:
         names = likely_keys(table)[:1]
         types = dict(table.data.types) if table.data is not None else {}
-    return " and ".join(f"{name} eq {placeholder(name, types.get(name, EdmType.STRING))}" for name in names)
-
-
-def placeholder(name: str, edm: EdmType) -> str:
-    """A property's value as a filter of a design writes it."""
-    forms = {
-        EdmType.STRING: f"'{{{name}}}'",
-        EdmType.DATETIME: f"datetime'{{{name}}}'",
-        EdmType.GUID: f"guid'{{{name}}}'",
-        EdmType.BINARY: f"X'{{{name}}}'",
-    }
-    return forms.get(edm, f"{{{name}}}")
+    quotes = ((name, QUOTES.get(types.get(name, EdmType.STRING), "")) for name in names)
+    return " and ".join(f"{name} eq {begin}{{{name}}}{begin[-1:]}" for name, begin in quotes)
 
 
 def named_as_id(name: str) -> bool:

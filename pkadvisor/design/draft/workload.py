@@ -14,7 +14,7 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.traffic import TableTraffic
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
-from pkadvisor.table.edm import KEYS, EdmType, TypedValue
+from pkadvisor.table.edm import KEYS, QUOTES, EdmType, TypedValue
 from pkadvisor.table.filters import FURTHER, And, Comparison, Filter, Not, Or, Parameter, comparisons, entity_number
 from pkadvisor.table.odata import conjuncts, format_filter
 from pkadvisor.values import dataclass
@@ -143,7 +143,7 @@ def _placeholders(
         notes.append(f"every logged request names this value of {tree.property}; {{{tree.property}}} stands for any")
         return replace(tree, operand=constant)
     further = tree.operand.name.removeprefix(entity_number(tree.operand.name)[0])
-    shown = Parameter(tree.property + further, edm if edm in _QUOTED else None)
+    shown = Parameter(tree.property + further, edm if edm in QUOTES else None)
     if tree.operand.name.endswith(HIGH):
         width = _usual_width(tree.property, instances)
         if width and edm is EdmType.DATETIME:
@@ -190,9 +190,6 @@ def _constant(name: str, instances: pl.DataFrame | None, edm: EdmType) -> TypedV
         return TypedValue(edm, values[0]) if values.n_unique() == 1 else None
     except ValueError:  # a number of another type, or what is no value
         return None
-
-
-_QUOTED: Final = (EdmType.STRING, EdmType.DATETIME, EdmType.GUID, EdmType.BINARY)
 
 
 def _span(seconds: float) -> tuple[int, str]:

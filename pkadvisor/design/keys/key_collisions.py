@@ -12,9 +12,9 @@ from functools import lru_cache
 from itertools import groupby, pairwise, product
 
 from pkadvisor.design.keys.infer.proof import read_part
-from pkadvisor.design.keys.keyreader import reads
+from pkadvisor.design.keys.keyreader import pieces_of
 from pkadvisor.design.keys.scheme import Key, encode
-from pkadvisor.design.keys.template import decoder, separators
+from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part, Value, part_properties, unescape
 from pkadvisor.design.keys.transforms.canonical import canonical_text
 from pkadvisor.design.keys.transforms.languages import HEX, Language, Run, exactly, may_meet, text_in_common
@@ -55,11 +55,12 @@ class KeyedRows:
     def read_half(self, parts: tuple[Part, ...], text: str) -> dict[str, Value] | None:
         """``read`` for the PartitionKey or the RowKey alone."""
         known: dict[str, Value] = {}
-        match = decoder(parts, self._context(parts)).fullmatch(text) if reads(parts, text) else None
-        if match is None:
+        context = self._context(parts)
+        pieces = pieces_of(parts, text, context)
+        if pieces is None:
             return None
-        for number, part in enumerate(part for part in parts if not isinstance(part, Literal)):
-            values = self._read_piece(part, match.group(f"g{number}"), self._context(parts))
+        for part, piece in pieces:
+            values = self._read_piece(part, piece, context)
             if values is None or any(known.setdefault(name, value) != value for name, value in values.items()):
                 return None
         return known

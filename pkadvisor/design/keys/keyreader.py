@@ -7,22 +7,13 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from pkadvisor.design.keys.scheme import Key
-from pkadvisor.design.keys.template import decoder, separators
+from pkadvisor.design.keys.scheme import Key, variable
+from pkadvisor.design.keys.template import decoder, pattern_of, separators
 from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part, Time, TimeOfDay
 from pkadvisor.design.keys.transforms.periods import tokens
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import polars_type
 from pkadvisor.table.edm import KEYS, EdmType
-
-
-def decode_part(part: Part, text: str, types: Mapping[str, EdmType]) -> object:
-    """The value behind a piece of key; None where it is missing, ValueError where it cannot be read.
-
-    The inverse of the part's encoding. A period is read as its first moment; padded text comes back without leading
-    zeros.
-    """
-    return part.decode(text, Context(dict(types)))
 
 
 def reads(parts: tuple[Part, ...], text: str) -> bool:
@@ -61,21 +52,25 @@ def in_order(fixed: tuple[str, ...], text: str) -> bool:
     return at <= end
 
 
+def pieces_of(parts: tuple[Part, ...], text: str, context: Context) -> list[tuple[Part, str]] | None:
+    """The variable parts of a template with their texts in a whole key; None where the key does not fit."""
+    match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
+    return None if match is None else list(zip(variable(parts), match.groups(), strict=True))
+
+
 def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, object] | None:
     """Property values behind a whole key string; None where the text does not fit the template.
 
     A period to the second stands for the time where no other part of the key says it more exactly.
     """
     context = Context(dict(types), separators(parts))
-    match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
-    if match is None:
+    pieces = pieces_of(parts, text, context)
+    if pieces is None:
         return None
-    variable = [p for p in parts if not isinstance(p, Literal)]
     values: dict[str, object] = {}
     periods: dict[str, object] = {}
     try:
-        for index, part in enumerate(variable):
-            shown = match.group(f"g{index}")
+        for part, shown in pieces:
             if isinstance(part, Time):  # a text that is no period is none of this template
                 moment = part.decode(shown, context)
                 if part.to_the_second:
@@ -100,16 +95,13 @@ def decode_periods(
     The finest period counts where a key tells several.
     """
     context = Context(dict(types), separators(parts))
-    match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
     out: dict[str, tuple[datetime, datetime]] = {}
-    if match is None:
-        return out
-    for index, part in enumerate(p for p in parts if not isinstance(p, Literal)):
+    for part, shown in pieces_of(parts, text, context) or ():
         period = part.period
         if period is None:
             continue
         try:
-            first = period.decode(match.group(f"g{index}"), context)
+            first = period.decode(shown, context)
             if isinstance(first, datetime):
                 span = first, period.last_moment(first)
                 known = out.get(period.property, span)
@@ -126,15 +118,11 @@ def decode_clocks(
 
     It lasts no time where it is told to the second. The finest counts where a key tells several.
     """
-    clocks = [part for part in parts if isinstance(part, TimeOfDay)]
-    match = decoder(parts, Context(dict(types), separators(parts))).fullmatch(text) if clocks else None
-    if match is None:
-        return {}
-    varying = [part for part in parts if not isinstance(part, Literal)]
     out: dict[str, tuple[timedelta, timedelta]] = {}
-    for part in clocks:
-        shown = match.group(f"g{varying.index(part)}")
-        if shown != MISSING:
+    if not any(isinstance(part, TimeOfDay) for part in parts):
+        return out
+    for part, shown in pieces_of(parts, text, Context(dict(types), separators(parts))) or ():
+        if isinstance(part, TimeOfDay) and shown != MISSING:
             told = part.clock_of(shown), part.lasts
             out[part.property] = min(told, out.get(part.property, told), key=lambda clock: clock[1])
     return out
@@ -144,8 +132,8 @@ def _ends_whole(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]
     """Whether a text ends with all of its last part, and not with the beginning of one: a part of fixed width."""
     context = Context(dict(types), separators(parts))
     shape = parts[-1].shape(context)
-    match = decoder(parts, context).fullmatch(text) if shape and reads(parts, text) else None
-    return match is not None and re.fullmatch(shape, match.groups()[-1]) is not None
+    pieces = pieces_of(parts, text, context) if shape else None
+    return pieces is not None and re.fullmatch(shape, pieces[-1][1]) is not None
 
 
 def decode_prefix(
@@ -186,15 +174,12 @@ def _halves(key: Key) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
 def key_pattern(parts: tuple[Part, ...], types: Mapping[str, EdmType]) -> str:
     """A pattern, as polars reads them, of the keys that a template writes: group ``gi`` is the i-th variable part."""
     context = Context(dict(types), separators(parts))
-    pattern, index = "", 0
-    for part in parts:
-        if part.constant is not None:
-            pattern += re.escape(part.constant)
-            continue
+
+    def piece(part: Part) -> str:
         shape = part.shape(context)
-        pattern += f"(?P<g{index}>{f'~-|{shape}' if shape else _ANY})"
-        index += 1
-    return rf"^(?s:{pattern})$"
+        return f"~-|{shape}" if shape else _ANY
+
+    return rf"^(?s:{pattern_of(parts, piece)})$"
 
 
 def fits(key: Key, types: Mapping[str, EdmType]) -> pl.Expr:

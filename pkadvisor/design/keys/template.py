@@ -17,13 +17,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from pkadvisor.design.keys.transforms import (
-    ARGUMENTS,
     FORBIDDEN,
-    INTEGERS,
-    SOURCES,
     TRANSFORMS,
     Context,
     Field,
@@ -239,16 +237,16 @@ class _Hole:
             hint = did_you_mean(function, tuple(TRANSFORMS))
             fix = hint or f"there are {_signatures()}"
             raise self.fail(f"no function '{function}'", at, fix=fix, width=len(function))
-        wanted = ARGUMENTS[function]
+        make: Callable[..., Part] = TRANSFORMS[function]
+        takes = wanted = TRANSFORMS[function].takes
         if wanted[-1] == "source…":
             wanted = ("item",) * max(1, len(arguments))
         elif wanted[-1].startswith("[") and len(arguments) < len(wanted):
             wanted = wanted[:-1]
         if len(wanted) != len(arguments) or not all(map(self.fits, wanted, arguments)):
-            raise self.fail(f"{function} takes ({', '.join(ARGUMENTS[function])})", at, width=node.end - at)
+            raise self.fail(f"{function} takes ({', '.join(takes)})", at, width=node.end - at)
         values = [self.value(function, kind, argument) for kind, argument in zip(wanted, arguments, strict=True)]
-        make: Callable[..., Part] = TRANSFORMS[function]
-        return make(tuple(values)) if ARGUMENTS[function][-1] == "source…" else make(*values)
+        return make(tuple(values)) if takes[-1] == "source…" else make(*values)
 
     @staticmethod
     def fits(kind: str, argument: _Node) -> bool:
@@ -270,8 +268,9 @@ class _Hole:
             return self.name(argument)
         if argument.kind == "call":
             inner = self.call(argument)
-            if inner.function not in SOURCES:
-                fix = f"a function inside another is one of {', '.join(SOURCES)}"
+            if not inner.makes_source:
+                sources = (name for name, part in TRANSFORMS.items() if part.makes_source)
+                fix = f"a function inside another is one of {', '.join(sources)}"
                 what = f"{inner.function} makes no text for {function}"
                 raise self.fail(what, argument.start, fix=fix, width=len(argument.text))
             return inner
@@ -290,7 +289,7 @@ class _Hole:
 
     def integer(self, function: str, digits: str, at: int) -> int:
         """A number within what a function takes; a longer text of digits is not worth turning into a number."""
-        low, high = INTEGERS[function]
+        low, high = TRANSFORMS[function].integers
         number = int(digits[:9])
         if not low <= number <= high:
             raise self.fail(f"{function} takes {low} to {high}, not {number}", at)
@@ -298,7 +297,7 @@ class _Hole:
 
 
 def _signatures() -> str:
-    return ", ".join(f"{name}({', '.join(arguments)})" for name, arguments in ARGUMENTS.items())
+    return ", ".join(f"{name}({', '.join(part.takes)})" for name, part in TRANSFORMS.items())
 
 
 def format_template(parts: Iterable[Part]) -> str:
@@ -366,14 +365,15 @@ def decoder(parts: tuple[Part, ...], context: Context | None = None) -> re.Patte
 @lru_cache(maxsize=256)
 def _decoder(parts: tuple[Part, ...], types: tuple[tuple[str, Any], ...]) -> re.Pattern[str]:
     context = Context(dict(types))
-    pattern, index = "", 0
-    for part in parts:
-        if isinstance(part, Literal):
-            pattern += re.escape(part.text)
-        else:
-            pattern += f"(?P<g{index}>{part.pattern(context)})"
-            index += 1
-    return re.compile(pattern, re.DOTALL)
+    return re.compile(pattern_of(parts, lambda part: part.pattern(context)), re.DOTALL)
+
+
+def pattern_of(parts: tuple[Part, ...], piece: Callable[[Part], str]) -> str:
+    """A pattern of whole keys of what ``piece`` gives for each variable part: group ``gi`` is the i-th."""
+    numbers = count()
+    return "".join(
+        f"(?P<g{next(numbers)}>{piece(part)})" if part.constant is None else re.escape(part.constant) for part in parts
+    )
 
 
 # -- What a reader of keys learns of their values, and templates over values of which a profile shows only tokens.

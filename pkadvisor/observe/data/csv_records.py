@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
@@ -18,7 +19,7 @@ from pkadvisor.errors import InputError
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import count_stated, edm_of
 from pkadvisor.observe.data.records import MAX_RECORD_BYTES, Chunk, Tally, clean_utf8, escape_name
-from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
+from pkadvisor.observe.data.streams import lines_of, open_text
 from pkadvisor.table.edm import KEYS, EdmType
 from pkadvisor.values import dataclass
 
@@ -141,13 +142,9 @@ class CsvSource:
 
     def _blocks(self, tally: Tally) -> Iterator[tuple[int, bytes]]:
         """Blocks of whole records with the number of their first line; the header is left out."""
-
-        def too_long(long_line: LongLine) -> None:
-            tally.skip(f"line {long_line.line:,} is {long_line.length_bytes:,} bytes long")
-
         line, carry, offset, header = 1, b"", 0, True
         with open_text(self.path, name=self.where) as stream:
-            for lines in lines_of(stream, self.where, block_bytes=_CSV_BLOCK_BYTES, on_long_line=too_long):
+            for lines in lines_of(stream, self.where, block_bytes=_CSV_BLOCK_BYTES, on_long_line=tally.too_long):
                 raw = clean_utf8(lines, self.where, offset, tally)
                 offset += len(lines)
                 data = carry + raw if carry else raw
@@ -230,11 +227,10 @@ class CsvSource:
         spellings = sorted(present["t"].unique().to_list())
         if "" in spellings and not carried.get(value):
             return None
-        counts: dict[EdmType, int] = {}
+        counts = Counter[EdmType]()
         for spelling in spellings:
             values = present.filter(pl.col("t") == spelling)["v"]
-            for edm, n in count_stated(values, edm_of(spelling) or EdmType.STRING).items():
-                counts[edm] = counts.get(edm, 0) + n
+            counts.update(count_stated(values, edm_of(spelling) or EdmType.STRING))
         return counts
 
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
@@ -364,8 +365,7 @@ def _open(
 
 
 def _count(chunk: Chunk, seen: dict[str, _Seen]) -> None:
-    """Add one chunk to what is known of each column; columns are independent, so they are counted side by side."""
-    jobs = []
+    """Add one chunk to what is known of each column."""
     for values in chunk.frame.iter_columns():
         name = values.name
         column = seen.setdefault(name, _Seen())
@@ -375,9 +375,7 @@ def _count(chunk: Chunk, seen: dict[str, _Seen]) -> None:
         elif name in chunk.stated:
             column.counts.state(chunk.stated[name])
         else:
-            jobs.append((column.counts, values, name in chunk.temporal))
-    for counts, values, temporal in jobs:
-        counts.infer(values, temporal_only=temporal)
+            column.counts.infer(values, temporal_only=name in chunk.temporal)
 
 
 def _state(stated: Mapping[str, Mapping[EdmType, int]], seen: dict[str, _Seen]) -> None:
@@ -420,31 +418,24 @@ def _judge(source: DataFile, tally: Tally, max_bad_share: float, notes: dict[str
 def _resolve(name: str, seen: _Seen, row_count: int) -> tuple[Column, int]:
     """The column, and how many of its texts are missing markers."""
     counts = seen.counts
-    inferred = dict(counts.inferred)
-    stated = counts.stated
-    markers = counts.markers
+    inferred, stated, markers = Counter(counts.inferred), counts.stated, counts.markers
     if name in KEYS:
         total = seen.present
         return Column(name, EdmType.STRING, total, row_count - total, ((EdmType.STRING, total),)), 0
     if set(inferred) <= set(_NUMERIC_WIDENING) and len(inferred) > 1:
         # Digits alone do not state a type: 1 and 1.5 in a text are one column of numbers.
-        inferred = {_widest(inferred): sum(inferred.values())}
+        inferred = Counter({type_of_all(inferred): sum(inferred.values())})
     if markers and (not inferred or stated or len(inferred) > 1 or EdmType.STRING in inferred):
-        inferred[EdmType.STRING] = inferred.get(EdmType.STRING, 0) + markers
+        inferred[EdmType.STRING] += markers
         markers = 0
-    merged = dict(inferred)
-    for edm, n in stated.items():
-        merged[edm] = merged.get(edm, 0) + n
-    types = tuple(sorted(merged.items(), key=lambda item: (-item[1], item[0])))
-    if not types:
-        edm = EdmType.STRING
-    elif len(types) == 1:
-        edm = types[0][0]
-    else:
-        edm = _widest(merged) if set(merged) <= set(_NUMERIC_WIDENING) else EdmType.STRING
+    types = tuple(sorted((inferred + stated).items(), key=lambda item: (-item[1], item[0])))
+    edm = type_of_all({edm for edm, _ in types})
     present = seen.present - markers
     return Column(name, edm, present, row_count - present, types, from_text=not stated), markers
 
 
-def _widest(types: Mapping[EdmType, int]) -> EdmType:
-    return max(types, key=_NUMERIC_WIDENING.index)
+def type_of_all(types: Collection[EdmType]) -> EdmType:
+    """The type that holds the values of several: the one there is, else the widest of numbers, else String."""
+    if len(types) > 1 and not all(edm.numeric for edm in types):
+        return EdmType.STRING
+    return max(types, key=lambda edm: edm.numeric and _NUMERIC_WIDENING.index(edm), default=EdmType.STRING)

@@ -13,6 +13,7 @@ The counts are exact over all values, not a guess from the first rows. What coun
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Final
@@ -28,10 +29,11 @@ _INTEGER = r"^(?:0|-?[1-9][0-9]{0,18})$"
 _NUMBER = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?$"
 _WHOLE = r"^-?[0-9]+$"
 _BOOLEAN = r"^(?i:true|false)$"
-_DATE = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
-_TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
+DATE: Final = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+_MINUTE = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+CLOCK: Final = rf"{_MINUTE}:[0-5][0-9]"
 _ZONE = r"(?:Z|[-+][0-9]{2}:?[0-9]{2})"
-_DATETIME = rf"^{_DATE}(?:[T ]{_TIME}{_ZONE}?)?$"
+_DATETIME = rf"^{DATE}(?:[T ](?:{_MINUTE}|{CLOCK}(?:\.[0-9]{{1,9}})?){_ZONE}?)?$"
 _DATETIME_ZONED = rf"T.*{_ZONE}$|.* .*{_ZONE}$"
 _GUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 _GUID_AS_WRITTEN = _GUID.replace("A-F", "")
@@ -129,21 +131,19 @@ class TypeCounts:
     ``markers`` are texts that may mean "missing", ``zoneless`` are DateTime texts without a zone.
     """
 
-    inferred: dict[EdmType, int] = field(default_factory=dict)
-    stated: dict[EdmType, int] = field(default_factory=dict)
+    inferred: Counter[EdmType] = field(default_factory=Counter)
+    stated: Counter[EdmType] = field(default_factory=Counter)
     markers: int = 0
     zoneless: int = 0
     guess: EdmType | None = None
 
     def state(self, counts: Mapping[EdmType, int]) -> None:
         """Add declared types."""
-        for edm, n in counts.items():
-            if n:
-                self.stated[edm] = self.stated.get(edm, 0) + n
+        self.stated += Counter(counts)
 
     def _infer(self, edm: EdmType, n: int) -> None:
         if n:
-            self.inferred[edm] = self.inferred.get(edm, 0) + n
+            self.inferred[edm] += n
 
     def infer(self, values: pl.Series, *, temporal_only: bool = False) -> None:
         """Count a chunk of texts; ``temporal_only`` looks for DateTime and Guid only (texts of a JSON file)."""
@@ -197,7 +197,7 @@ class TypeCounts:
             elif edm is EdmType.DATETIME:
                 fits = values.str.contains(_DATETIME)
                 if fits.any():
-                    fits = fits & _is_datetime(values)
+                    fits = _fit(values, EdmType.DATETIME)
                     count = int(fits.sum() or 0)
                     self._infer(EdmType.DATETIME, count)
                     self.zoneless += count - int((fits & values.str.contains(_DATETIME_ZONED)).sum() or 0)
@@ -208,8 +208,9 @@ class TypeCounts:
         return values
 
 
-def fits_expr(text: pl.Expr, edm: EdmType) -> pl.Expr:
-    """Whether a text is a value of a type that somebody declares: numbers may have leading zeros."""
+def fits_expr(text: pl.Expr, edm: EdmType, *, stated: bool = False) -> pl.Expr:
+    """Whether a text is a value of a type that somebody declares: numbers may have leading zeros, but Doubles of which
+    the file itself has ``stated`` the type."""
     if edm is EdmType.STRING:
         return text.is_not_null()
     if edm.integer:
@@ -219,7 +220,7 @@ def fits_expr(text: pl.Expr, edm: EdmType) -> pl.Expr:
     if edm is EdmType.DATETIME:
         return text.str.contains(_DATETIME) & datetime_expr(text).is_not_null()
     patterns = {
-        EdmType.DOUBLE: rf"{_DOUBLE_STATED}|{_WHOLE}|^-?0[0-9]+\.[0-9]*$",
+        EdmType.DOUBLE: _DOUBLE_STATED if stated else rf"{_DOUBLE_STATED}|{_WHOLE}|^-?0[0-9]+\.[0-9]*$",
         EdmType.BOOLEAN: _BOOLEAN,
         EdmType.GUID: _GUID,
         EdmType.BINARY: _BASE64,
@@ -227,8 +228,9 @@ def fits_expr(text: pl.Expr, edm: EdmType) -> pl.Expr:
     return text.str.contains(patterns[edm])
 
 
-def _is_datetime(values: pl.Series) -> pl.Series:
-    return values.to_frame("t").select(datetime_expr(pl.col("t")).is_not_null()).to_series()
+def _fit(values: pl.Series, edm: EdmType) -> pl.Series:
+    """Which texts are values of the type that the file states."""
+    return values.to_frame("t").select(fits_expr(pl.col("t"), edm, stated=True)).to_series()
 
 
 def count_stated(values: pl.Series, edm: EdmType) -> dict[EdmType, int]:
@@ -236,18 +238,5 @@ def count_stated(values: pl.Series, edm: EdmType) -> dict[EdmType, int]:
     present = values.drop_nulls()
     if edm is EdmType.STRING:
         return {edm: len(present)}
-    if edm.integer:
-        whole = present.cast(pl.Int64, strict=False)
-        limit = 2**31 if edm is EdmType.INT32 else 2**63
-        fits = int((whole.is_between(-limit, limit - 1) & present.str.contains(r"^-?[0-9]+$")).sum() or 0)
-    elif edm is EdmType.DATETIME:
-        fits = int((_is_datetime(present) & present.str.contains(_DATETIME)).sum() or 0)
-    else:
-        pattern = {
-            EdmType.DOUBLE: _DOUBLE_STATED,
-            EdmType.BOOLEAN: _BOOLEAN,
-            EdmType.GUID: _GUID,
-            EdmType.BINARY: _BASE64,
-        }[edm]
-        fits = int(present.str.contains(pattern).sum() or 0)
+    fits = int(_fit(present, edm).sum() or 0)
     return {edm: fits, EdmType.STRING: len(present) - fits}

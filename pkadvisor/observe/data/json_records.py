@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
@@ -22,7 +23,7 @@ from pkadvisor.observe.data.records import (
     clean_utf8,
     escape_name,
 )
-from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
+from pkadvisor.observe.data.streams import lines_of, open_text
 from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass
 
@@ -51,12 +52,9 @@ class JsonLinesSource:
     format: str = "jsonl"
 
     def chunks(self, tally: Tally, columns: frozenset[str] | None = None) -> Iterator[Chunk]:
-        def too_long(long_line: LongLine) -> None:
-            tally.skip(f"line {long_line.line:,} is {long_line.length_bytes:,} bytes long")
-
         line, offset = 1, 0
         with open_text(self.path, name=self.where) as stream:
-            for raw in lines_of(stream, self.where, block_bytes=_JSON_BLOCK_BYTES, on_long_line=too_long):
+            for raw in lines_of(stream, self.where, block_bytes=_JSON_BLOCK_BYTES, on_long_line=tally.too_long):
                 block = clean_utf8(raw, self.where, offset, tally)
                 offset += len(raw)
                 rows = self._rows(block, line, tally)
@@ -377,7 +375,7 @@ def _chunk(
             if types <= {str} and not annotated:
                 temporal.add(name)
             else:
-                stated[name] = _json_types(column)
+                stated[name] = Counter(_json_type(value) for value in column if value is not None)
     return Chunk(height, pl.DataFrame(series), stated, frozenset(temporal))
 
 
@@ -399,15 +397,6 @@ def _json_type(value: Any) -> EdmType:
     return EdmType.STRING
 
 
-def _json_types(column: list[Any]) -> dict[EdmType, int]:
-    counts: dict[EdmType, int] = {}
-    for value in column:
-        if value is not None:
-            edm = _json_type(value)
-            counts[edm] = counts.get(edm, 0) + 1
-    return counts
-
-
 def _annotated(texts: pl.Series, column: list[Any], kinds: list[Any]) -> dict[EdmType, int]:
     """Counts per type where some values carry an annotation and others have their JSON type."""
     groups: dict[EdmType, list[int]] = {}
@@ -415,10 +404,9 @@ def _annotated(texts: pl.Series, column: list[Any], kinds: list[Any]) -> dict[Ed
         if value is not None:
             edm = (edm_of(kind) if type(kind) is str else None) or _json_type(value)
             groups.setdefault(edm, []).append(i)
-    counts: dict[EdmType, int] = {}
+    counts = Counter[EdmType]()
     for edm, rows in groups.items():
-        for stated, n in count_stated(texts.gather(rows), edm).items():
-            counts[stated] = counts.get(stated, 0) + n
+        counts.update(count_stated(texts.gather(rows), edm))
     return counts
 
 

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.lazy import pl
-from pkadvisor.observe.data.streams import check_utf8
+from pkadvisor.observe.data.streams import LongLine, check_utf8
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 from pkadvisor.table.odata_parse import as_property_name
 from pkadvisor.values import dataclass
@@ -64,6 +64,10 @@ class Tally:
         """Count a row that could not be read."""
         self.skipped += 1
         self.first_skipped = self.first_skipped or what
+
+    def too_long(self, line: LongLine) -> None:
+        """Count a line that nothing reads for its length."""
+        self.skip(f"line {line.line:,} is {line.length_bytes:,} bytes long")
 
 
 @dataclass(slots=True)

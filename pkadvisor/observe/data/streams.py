@@ -16,8 +16,9 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.files import ordinary, spooled
@@ -34,61 +35,39 @@ class EmptyFileError(InputError):
     """A file without a byte of content: whoever reads several files may pass over it."""
 
 
-class _Decompressor(Protocol):
-    """One member of a compressed file; ``push(b"")`` goes on with what is pending."""
-
-    eof: bool
-    unused_data: bytes
-    pending: bool
-
-    def push(self, data: bytes) -> bytes: ...
-
-
-class _Gzip:
-    def __init__(self) -> None:
-        import zlib
-
-        self._inner = zlib.decompressobj(wbits=31)
-        self.eof, self.unused_data, self.pending = False, b"", False
-
-    def push(self, data: bytes) -> bytes:
-        out = self._inner.decompress(self._inner.unconsumed_tail + data, _PIECE_BYTES)
-        self.eof, self.unused_data = self._inner.eof, self._inner.unused_data
-        # A full piece may leave output inside zlib even when all input is consumed.
-        self.pending = not self.eof and (bool(self._inner.unconsumed_tail) or len(out) == _PIECE_BYTES)
-        return out
-
-
-class _Bounded:
-    """bzip2 and xz share one interface in the standard library."""
+class _Member:
+    """One member of a compressed file; ``push(b"")`` goes on with what is ``pending``."""
 
     def __init__(self, kind: str) -> None:
         import bz2
         import lzma
+        import zlib
 
-        self._inner: bz2.BZ2Decompressor | lzma.LZMADecompressor = (
-            bz2.BZ2Decompressor() if kind == "bzip2" else lzma.LZMADecompressor(format=lzma.FORMAT_XZ)
-        )
-        self.eof, self.unused_data, self.pending = False, b"", False
-
-    def push(self, data: bytes) -> bytes:
-        out = self._inner.decompress(data, _PIECE_BYTES)
-        self.eof, self.unused_data = self._inner.eof, self._inner.unused_data
-        self.pending = not self.eof and not self._inner.needs_input
-        return out
-
-
-class _Zstd:
-    def __init__(self) -> None:
         import zstandard
 
-        self._inner = zstandard.ZstdDecompressor().decompressobj()
-        self.eof, self.unused_data, self.pending = False, b"", False
+        makers: dict[str, Callable[[], Any]] = {
+            "gzip": lambda: zlib.decompressobj(wbits=31),
+            "zstd": lambda: zstandard.ZstdDecompressor().decompressobj(),
+            "bzip2": bz2.BZ2Decompressor,
+            "xz": lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ),
+        }
+        self.inner = makers[kind]()
+        self.kind = kind
+        self.pending = False
 
     def push(self, data: bytes) -> bytes:
-        out = self._inner.decompress(data)
-        self.eof, self.unused_data = self._inner.eof, self._inner.unused_data
-        return out
+        inner = self.inner
+        if self.kind == "zstd":
+            return bytes(inner.decompress(data))
+        if self.kind == "gzip":
+            out = inner.decompress(inner.unconsumed_tail + data, _PIECE_BYTES)
+            # A full piece may leave output inside zlib even when all input is consumed.
+            more = bool(inner.unconsumed_tail) or len(out) == _PIECE_BYTES
+        else:
+            out = inner.decompress(data, _PIECE_BYTES)
+            more = not inner.needs_input
+        self.pending = more and not inner.eof
+        return bytes(out)
 
 
 def compression_of(head: bytes) -> str | None:
@@ -105,12 +84,6 @@ def compression_of(head: bytes) -> str | None:
     return None
 
 
-def _member(kind: str) -> _Decompressor:
-    if kind == "gzip":
-        return _Gzip()
-    return _Zstd() if kind == "zstd" else _Bounded(kind)
-
-
 def _pieces(raw: BinaryIO, kind: str, where: str) -> Iterator[bytes]:
     """Decompressed pieces of at most about a megabyte; raises InputError where the archive is cut or damaged."""
     import lzma
@@ -122,8 +95,8 @@ def _pieces(raw: BinaryIO, kind: str, where: str) -> Iterator[bytes]:
     done = 0
     data = raw.read(feed)
     while data:
-        member = _member(kind)
-        while not member.eof:
+        member = _Member(kind)
+        while not member.inner.eof:
             try:
                 out = member.push(data)
             except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
@@ -136,7 +109,7 @@ def _pieces(raw: BinaryIO, kind: str, where: str) -> Iterator[bytes]:
                 done += len(out)
                 yield out
             data = b""
-            if member.eof or member.pending:
+            if member.inner.eof or member.pending:
                 continue
             data = raw.read(feed)
             if not data:
@@ -145,7 +118,7 @@ def _pieces(raw: BinaryIO, kind: str, where: str) -> Iterator[bytes]:
                     where=where,
                     fix="copy or download the file again",
                 )
-        data = member.unused_data or raw.read(feed)
+        data = member.inner.unused_data or raw.read(feed)
         while kind in ("gzip", "xz") and data and not data.strip(b"\0"):
             data = raw.read(feed)
         if kind in ("gzip", "xz"):
@@ -163,21 +136,27 @@ def _pieces(raw: BinaryIO, kind: str, where: str) -> Iterator[bytes]:
 class ByteStream(io.BufferedIOBase):
     """A readable stream of decompressed bytes.
 
-    ``compression`` names what was undone; ``head`` is the beginning (up to 64 KiB) without moving the position.
+    ``compression`` names what was undone.
     ``read(n)`` returns n bytes unless the end is reached.
     """
 
-    def __init__(self, raw: BinaryIO, where: str) -> None:
+    def __init__(self, raw: BinaryIO, where: str, source: Iterator[bytes] | None = None) -> None:
+        """``source`` gives the bytes in place of ``raw``, which is closed with the stream."""
         super().__init__()
-        self._raw = raw
-        self.where = where
-        start = raw.read(16)
-        raw.seek(0)
-        self.compression = compression_of(start)
-        self._source = _pieces(raw, self.compression, where) if self.compression else None
+        self._raw, self.where = raw, where
+        self.compression: str | None = None
+        if source is None:
+            self.compression = compression_of(raw.read(16))
+            raw.seek(0)
+            source = _pieces(raw, self.compression, where) if self.compression else None
+        self._source = source
         self._buffer = b""
         self._position = 0
-        self.head = self._fill(64 << 10)
+
+    @cached_property
+    def head(self) -> bytes:
+        """The beginning (up to 64 KiB) of what is left when it is first asked for; the position stays."""
+        return self._fill(64 << 10)
 
     def _fill(self, size: int) -> bytes:
         """At least ``size`` bytes into the buffer if there are as many; returns the first ``size`` of them."""
@@ -221,48 +200,24 @@ class ByteStream(io.BufferedIOBase):
         super().close()
 
 
-class _Transcoded(io.BufferedIOBase):
+def _as_utf8(stream: ByteStream, encoding: str) -> Iterator[bytes]:
     """UTF-16 in, UTF-8 out."""
-
-    def __init__(self, inner: ByteStream, encoding: str) -> None:
-        super().__init__()
-        self._inner = inner
-        # A lone surrogate of UTF-16 survives as its three-byte form, and whoever decodes decides about it.
-        self._decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
-        self._buffer = b""
-        self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        if size is None or size < 0:
-            size = 1 << 62
-        parts, have = [self._buffer], len(self._buffer)
-        while have < size and not self._ended:
-            raw = self._inner.read(min(2 * size, _PIECE_BYTES))
-            self._ended = not raw
-            try:
-                text = self._decoder.decode(raw, final=self._ended)
-            except UnicodeDecodeError as error:
-                raise InputError(
-                    f"the text stops being UTF-16 about byte {self._inner.tell():,} ({error.reason})",
-                    where=self._inner.where,
-                    fix="save the file as UTF-8",
-                ) from None
-            part = text.encode("utf-8", "surrogatepass")
-            parts.append(part)
-            have += len(part)
-        data = b"".join(parts)
-        out, self._buffer = data[:size], data[size:]
-        return out
-
-    def read1(self, size: int = -1, /) -> bytes:
-        return self.read(_PIECE_BYTES if size < 0 else size)
-
-    def close(self) -> None:
-        self._inner.close()
-        super().close()
+    # A lone surrogate of UTF-16 survives as its three-byte form, and whoever decodes decides about it.
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+    ended = False
+    while not ended:
+        raw = stream.read(_PIECE_BYTES)
+        ended = not raw
+        try:
+            text = decoder.decode(raw, final=ended)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"the text stops being UTF-16 about byte {stream.tell():,} ({error.reason})",
+                where=stream.where,
+                fix="save the file as UTF-8",
+            ) from None
+        if text:
+            yield text.encode("utf-8", "surrogatepass")
 
 
 def locate(path: str | Path) -> Path:
@@ -337,7 +292,8 @@ def open_text(path: str | Path, *, name: str = "") -> BinaryIO:
     elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         stream.read(2)
         little = head.startswith(codecs.BOM_UTF16_LE)
-        return _Transcoded(stream, "utf-16-le" if little else "utf-16-be")  # type: ignore[return-value]
+        pieces = _as_utf8(stream, "utf-16-le" if little else "utf-16-be")
+        stream = ByteStream(stream, stream.where, pieces)  # type: ignore[arg-type]
     return stream  # type: ignore[return-value]
 
 

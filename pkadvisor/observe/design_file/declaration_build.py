@@ -16,7 +16,6 @@ from pkadvisor.observe.design_file.declaration import (
     Sampling,
     TableDeclaration,
 )
-from pkadvisor.observe.design_file.declaration_keys import KeysReader
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.design_file.declared_names import DeclaredNames
 from pkadvisor.observe.workload import (
@@ -53,10 +52,9 @@ class TableBuilder(DeclaredNames):
 
     def declaration(self) -> TableDeclaration:
         table, at = self.table, self.at
-        reader = KeysReader(self.document)
-        keys = reader.read(table, at, None)
+        keys = self.keys_of(table, at, None)
         self.property_names(self.given.properties, (*at, "properties"))
-        kinds = self.kinds(reader, keys)
+        kinds = self.kinds(keys)
         keys = keys if keys.partition and keys.row else DeclaredKeys()
         self.key_parts(table, at, keys)
         self.arrival(table.arrival, at, None)
@@ -65,26 +63,21 @@ class TableBuilder(DeclaredNames):
             partition_key=keys.partition,
             row_key=keys.row,
             index_rows=keys.index_rows,
-            properties=tuple((n, p.type) for n, p in _every(table).items()),
             entities_total=self.entities_total(kinds),
             sampling=Sampling(table.sampling or "complete"),
             sampling_stated=table.sampling is not None,
-            sampled_by=tuple(table.sampled_by),
             arrival=table.arrival,
             kinds=kinds,
             workload=self.workload(),
-            sizes=_sizes(_every(table)),
-            sensitive=_sensitive(_every(table)),
             consistency=self.consistency(),
             mentions=tuple(self.mentions),
             retry=table.retry,
-            key_parts=tuple(table.key_parts),
-            distinct=_distinct(_every(table)),
+            **_stated(table),
         )
 
     # --- the table itself -----------------------------------------------------------------------------------------
 
-    def kinds(self, reader: KeysReader, of_table: DeclaredKeys) -> tuple[KindDeclaration, ...]:
+    def kinds(self, of_table: DeclaredKeys) -> tuple[KindDeclaration, ...]:
         table, at = self.table, self.at
         if table.kinds and table.key_parts:
             what, fix = "a table with kinds has its key_parts under each kind", "move them to kinds.<Kind>.key_parts"
@@ -95,25 +88,16 @@ class TableBuilder(DeclaredNames):
             self.check_name(name, here, "kind", at_key=True)
             self.property_names(self.given.kinds[name].properties, (*here, "properties"))
             self.arrival(kind.arrival, here, name)
-            properties = tuple((n, p.type) for n, p in _every(kind).items())
-            arrival = kind.arrival or table.arrival
-            sizes, sensitive = _sizes(_every(kind)), _sensitive(_every(kind))
-            keys = reader.read(kind, here, of_table)
+            keys = self.keys_of(kind, here, of_table)
             self.key_parts(kind, here, keys)
-            sampling = None if kind.sampling is None else Sampling(kind.sampling)
             result.append(
                 KindDeclaration(
-                    name,
-                    properties,
-                    kind.entities_total,
-                    arrival,
-                    sizes,
-                    sensitive,
-                    keys,
-                    sampling=sampling,
-                    sampled_by=tuple(kind.sampled_by),
-                    key_parts=tuple(kind.key_parts),
-                    distinct=_distinct(_every(kind)),
+                    name=name,
+                    entities_total=kind.entities_total,
+                    arrival=kind.arrival or table.arrival,
+                    keys=keys,
+                    sampling=None if kind.sampling is None else Sampling(kind.sampling),
+                    **_stated(kind),
                 )
             )
         return tuple(result)
@@ -438,13 +422,18 @@ def _every(part: model.TableModel | model.KindModel) -> dict[str, model.Property
     return {**part.properties, **part.key_parts}
 
 
-def _sizes(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, part.size) for name, part in properties.items() if part.size is not None)
+def _stated(part: model.TableModel | model.KindModel) -> dict[str, Any]:
+    """What a table and a kind say alike of their properties."""
+    properties = _every(part)
 
+    def given(name: str) -> tuple[tuple[str, Any], ...]:
+        return tuple((n, getattr(p, name)) for n, p in properties.items() if getattr(p, name) is not None)
 
-def _sensitive(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, part.sensitive) for name, part in properties.items() if part.sensitive is not None)
-
-
-def _distinct(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, part.distinct) for name, part in properties.items() if part.distinct is not None)
+    return {
+        "properties": given("type"),
+        "sizes": given("size"),
+        "sensitive": given("sensitive"),
+        "distinct": given("distinct"),
+        "sampled_by": tuple(part.sampled_by),
+        "key_parts": tuple(part.key_parts),
+    }

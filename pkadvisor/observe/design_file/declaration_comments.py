@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
@@ -50,7 +50,12 @@ def comments(document: Document, mention: str) -> tuple[Comment, ...]:
     if document.root is None or not any(wanted.search(line) for line in document.lines):
         return ()
     masks = _values(document)
-    entries = tuple(sorted(_entries(document), key=lambda e: (e.start, len(e.path))))
+    spans = (
+        YamlEntry(path, _at((key or value).start_mark), _at(key.end_mark if key and known else value.end_mark))
+        for path, key, value, known in _nodes(document)
+        if key or not known
+    )
+    entries = tuple(sorted(spans, key=lambda e: (e.start, len(e.path))))
     out = []
     for number, line in enumerate(document.lines):
         at = _comment_start(line, masks.get(number, ()))
@@ -91,43 +96,33 @@ def _values(document: Document) -> dict[int, list[tuple[int, int]]]:
     return {line: sorted(spans) for line, spans in masks.items()}
 
 
-def _scalars(document: Document) -> Iterator[ScalarNode]:
+def _scalars(document: Document) -> Iterable[ScalarNode]:
+    """The values that are no mappings and lists, and the keys, each once."""
     from ruamel.yaml.nodes import ScalarNode
 
-    seen: set[int] = set()
-    waiting: list[Node] = [document.root] if document.root is not None else []
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, ScalarNode):
-            yield node
-        else:
-            for item in node.value:
-                waiting += item if isinstance(item, tuple) else [item]
+    pairs = [(None, document.root), *((key, value) for _, key, value, _ in _nodes(document))]
+    nodes = {id(node): node for pair in pairs for node in pair}
+    return [node for node in nodes.values() if isinstance(node, ScalarNode)]
 
 
-def _entries(document: Document) -> Iterator[YamlEntry]:
-    """Every entry once; what an alias stands for is told where its anchor is."""
-    from ruamel.yaml.nodes import MappingNode, SequenceNode
+def _nodes(document: Document) -> Iterator[tuple[Path_, Node | None, Node, bool]]:
+    """(path, key, value, whether the value was told before) of every mapping entry and list item, whose key is None;
+    what an alias stands for is told where its anchor is."""
+    from ruamel.yaml.nodes import MappingNode, ScalarNode
 
     seen: set[int] = set()
     waiting: list[tuple[Node, Path_]] = [(document.root, ())] if document.root is not None else []
     while waiting:
         node, path = waiting.pop()
         seen.add(id(node))
-        if isinstance(node, MappingNode):
-            for key, value in node.value:
-                here, known = (*path, str(key.value)), id(value) in seen
-                yield YamlEntry(here, _at(key.start_mark), _at(key.end_mark if known else value.end_mark))
-                if not known:
-                    waiting.append((value, here))
-        elif isinstance(node, SequenceNode):
-            for i, item in enumerate(node.value):
-                if id(item) not in seen:
-                    yield YamlEntry((*path, i), _at(item.start_mark), _at(item.end_mark))
-                    waiting.append((item, (*path, i)))
+        if isinstance(node, ScalarNode):
+            continue
+        pairs = node.value if isinstance(node, MappingNode) else [(None, item) for item in node.value]
+        for i, (key, value) in enumerate(pairs):
+            here, known = (*path, i if key is None else str(key.value)), id(value) in seen
+            yield here, key, value, known
+            if not known:
+                waiting.append((value, here))
 
 
 def _at(mark: object) -> tuple[int, int]:

@@ -8,6 +8,7 @@ commas are refused because they mean two things.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from pkadvisor.errors import did_you_mean
 from pkadvisor.numbers import MONTH_S
@@ -20,8 +21,8 @@ COUNT_MAX = 10**15
 _DURATION_MAX_S = 1000 * 12 * MONTH_S
 _GROWTH_FACTOR_MAX = 100.0
 
-_RATE_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": DAY_S, "week": 7 * DAY_S, "month": MONTH_S}
-_DURATION_UNITS = {
+_RATES = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": DAY_S, "week": 7 * DAY_S, "month": MONTH_S}
+_DURATIONS = {
     "ms": 0.001,
     "s": 1.0,
     "min": 60.0,
@@ -31,7 +32,7 @@ _DURATION_UNITS = {
     "month": MONTH_S,
     "year": 12 * MONTH_S,
 }
-_GROWTH_UNITS = {"day": DAY_S / MONTH_S, "week": 7 * DAY_S / MONTH_S, "month": 1.0, "year": 12.0}
+_GROWTHS = {"day": DAY_S / MONTH_S, "week": 7 * DAY_S / MONTH_S, "month": 1.0, "year": 12.0}
 _ALIASES = {
     "sec": "s",
     "second": "s",
@@ -47,9 +48,6 @@ _ALIASES = {
 }
 
 _NUMBER = r"[0-9][0-9_]{0,20}(?:\.[0-9_]{1,20})?(?:[eE][+-]?[0-9]{1,3})?"
-_RATE = re.compile(rf"({_NUMBER})\s*/\s*([A-Za-z]{{1,20}})")
-_DURATION = re.compile(rf"({_NUMBER})\s*([A-Za-z]{{1,20}})")
-_GROWTH = re.compile(rf"([+-]?)\s*({_NUMBER})\s*%\s*/\s*([A-Za-z]{{1,20}})")
 _HOURS = re.compile(r"([0-9]{1,2}):([0-9]{2})\s*-\s*([0-9]{1,2}):([0-9]{2})")
 _BARE = re.compile(rf"[+-]?{_NUMBER}")
 _COUNT = re.compile(r"[0-9][0-9_]{0,20}")
@@ -66,16 +64,34 @@ class UnitError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What a parser expects, for its messages."""
+    """What a parser expects, and for its messages what it is called and an example; ``pattern`` has a group for the
+    number and one for the unit."""
 
     noun: str
     example: str
+    pattern: str
+    units: Mapping[str, float]
 
 
-_RATE_SHAPE = _Shape("a rate", "write a number and /s, /min, /h, /day, /week or /month, e.g. 600/s")
-_DURATION_SHAPE = _Shape("a duration", "write a number and ms, s, min, h, days, weeks, months or years, e.g. 24 months")
-_HOURS_SHAPE = _Shape("a time of day", "write from and until in UTC, e.g. 18:00-20:00")
-_GROWTH_SHAPE = _Shape("a growth", "write a percentage and /month or /year, e.g. 8 %/month")
+_RATE = _Shape(
+    "a rate",
+    "write a number and /s, /min, /h, /day, /week or /month, e.g. 600/s",
+    rf"({_NUMBER})\s*/\s*([A-Za-z]{{1,20}})",
+    _RATES,
+)
+_DURATION = _Shape(
+    "a duration",
+    "write a number and ms, s, min, h, days, weeks, months or years, e.g. 24 months",
+    rf"({_NUMBER})\s*([A-Za-z]{{1,20}})",
+    _DURATIONS,
+)
+_GROWTH = _Shape(
+    "a growth",
+    "write a percentage and /month or /year, e.g. 8 %/month",
+    rf"([+-]?\s*{_NUMBER})\s*%\s*/\s*([A-Za-z]{{1,20}})",
+    _GROWTHS,
+)
+_HOURS_EXAMPLE = "write from and until in UTC, e.g. 18:00-20:00"
 
 
 def _shown(text: str) -> str:
@@ -93,27 +109,28 @@ def _refuse(text: str, shape: _Shape) -> UnitError:
 
 
 def _number(text: str) -> float:
-    return float(text.replace("_", ""))
+    return float(re.sub(r"[_\s]", "", text))
 
 
-def _unit(text: str, written: str, units: dict[str, float], shape: _Shape) -> float:
-    word = written.lower()
+def _quantity(text: str, shape: _Shape) -> tuple[float, float]:
+    """The number in a text, and its unit in the unit that the parser gives."""
+    match = re.fullmatch(shape.pattern, text)
+    if match is None:
+        raise _refuse(text, shape)
+    word = match[2].lower()
     for spelling in (word, word.removesuffix("s")):
         name = _ALIASES.get(spelling, spelling)
-        if name in units:
-            return units[name]
-    hint = did_you_mean(word, tuple(units))
-    raise UnitError(f"{_shown(text)}: unknown unit '{written}'", f"{hint} {shape.example}".strip())
+        if name in shape.units:
+            return _number(match[1]), shape.units[name]
+    hint = did_you_mean(word, tuple(shape.units))
+    raise UnitError(f"{_shown(text)}: unknown unit '{match[2]}'", f"{hint} {shape.example}".strip())
 
 
 def parse_rate(text: str) -> float:
     """Requests per second of ``600/s``, ``2.5/min``, ``1_000/h``, ``3/day``; above 0, at most 1e9."""
     text = text.strip()
-    match = _RATE.fullmatch(text)
-    if match is None:
-        raise _refuse(text, _RATE_SHAPE)
-    number, unit = match.groups()
-    per_s = _number(number) / _unit(text, unit, _RATE_UNITS, _RATE_SHAPE)
+    number, unit = _quantity(text, _RATE)
+    per_s = number / unit
     if per_s == 0:
         raise UnitError(f"{_shown(text)} is a rate of zero", "remove the class or give it a rate")
     if per_s > RATE_MAX_PER_S:
@@ -124,14 +141,11 @@ def parse_rate(text: str) -> float:
 def parse_duration(text: str) -> float:
     """Seconds of ``50ms``, ``90 s``, ``1h``, ``30 days``, ``24 months``; a month is 30.4375 days; above 0."""
     text = text.strip()
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        raise _refuse(text, _DURATION_SHAPE)
-    number, unit = match.groups()
-    seconds = _number(number) * _unit(text, unit, _DURATION_UNITS, _DURATION_SHAPE)
+    number, unit = _quantity(text, _DURATION)
+    seconds = number * unit
     if not 0 < seconds <= _DURATION_MAX_S:
         size = "zero" if seconds == 0 else "longer than 1000 years"
-        raise UnitError(f"{_shown(text)} is {size}", _DURATION_SHAPE.example)
+        raise UnitError(f"{_shown(text)} is {size}", _DURATION.example)
     return seconds
 
 
@@ -146,14 +160,10 @@ def parse_latency_ms(text: str) -> float:
 def parse_growth(text: str) -> float:
     """Factor per month of ``8 %/month``, ``-2%/month``, ``50 %/year``: compounded, so 50 %/year is 1.5^(1/12)."""
     text = text.strip()
-    match = _GROWTH.fullmatch(text)
-    if match is None:
-        if re.fullmatch(rf"[+-]?\s*{_NUMBER}\s*%", text):
-            raise UnitError(f"{_shown(text)} does not say per what", _GROWTH_SHAPE.example)
-        raise _refuse(text, _GROWTH_SHAPE)
-    sign, number, unit = match.groups()
-    share = _number(number) / 100 * (-1 if sign == "-" else 1)
-    months = _unit(text, unit, _GROWTH_UNITS, _GROWTH_SHAPE)
+    if re.fullmatch(rf"[+-]?\s*{_NUMBER}\s*%", text):
+        raise UnitError(f"{_shown(text)} does not say per what", _GROWTH.example)
+    percentage, months = _quantity(text, _GROWTH)
+    share = percentage / 100
     if share <= -1:
         raise UnitError(f"{_shown(text)} leaves nothing", "a decline is above -100 %")
     # Compare before raising to a power: 1e300 % a day has no finite monthly factor.
@@ -191,11 +201,11 @@ def parse_hours(text: str) -> tuple[int, int]:
     text = text.strip()
     match = _HOURS.fullmatch(text)
     if match is None:
-        raise UnitError(f"{_shown(text)} is not {_HOURS_SHAPE.noun}", _HOURS_SHAPE.example)
+        raise UnitError(f"{_shown(text)} is not a time of day", _HOURS_EXAMPLE)
     hours = [int(h) * 60 + int(m) if int(m) < 60 else 1441 for h, m in (match.group(1, 2), match.group(3, 4))]
     start, stop = hours
     if start >= 1440 or stop > 1440:
-        raise UnitError(f"{_shown(text)}: a day has 24 hours of 60 minutes", _HOURS_SHAPE.example)
+        raise UnitError(f"{_shown(text)}: a day has 24 hours of 60 minutes", _HOURS_EXAMPLE)
     if start == stop % 1440 and stop != 1440:
-        raise UnitError(f"{_shown(text)} is no time at all", _HOURS_SHAPE.example)
+        raise UnitError(f"{_shown(text)} is no time at all", _HOURS_EXAMPLE)
     return start, stop

@@ -18,17 +18,18 @@ from typing import Any, Final
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs.azure_records import (
+    FIELDS,
     PROPERTIES,
     TEXTS,
     TOP,
     csv_parts,
     document_parts,
     filled,
-    frame,
+    frame_of,
     picked,
 )
 from pkadvisor.observe.logs.frame import ReadOptions, Routes, Skips
-from pkadvisor.observe.logs.pipeline import Parsed, Skip, has_escapes, line_ends, read_lines
+from pkadvisor.observe.logs.pipeline import Parsed, Skip, classified, has_escapes, line_ends, read_lines, split_columns
 from pkadvisor.observe.logs.storage_analytics import parsed, route_of
 
 NAME: Final = "Azure Monitor"
@@ -84,8 +85,6 @@ def frames(
     path: str | Path, routes: Routes, skips: Skips, options: ReadOptions | None = None, name: str = ""
 ) -> Iterator[pl.DataFrame]:
     """Request frames of one file."""
-    from pkadvisor.observe.logs.pipeline import classified
-
     chosen = options or ReadOptions()
     where = name or str(path)
     with open_text(path, name=where) as stream:
@@ -148,17 +147,14 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
     if layout is None:
         return None
     tokens, places = layout
-    frame = _split_at_quotes(block, tokens, places)
+    wanted = sorted({p for place in places.values() for p in (place, place + 1, place + 2)} | {tokens - 1, tokens})
+    frame = split_columns(block, '"', None, "t", tokens + 1, wanted)
     if frame is None or frame.height != line_ends(block):
         return None
     escapes = has_escapes(block)
     checks = [pl.col(f"t{tokens - 1}").str.ends_with("}"), pl.col(f"t{tokens}") == ""]
     columns: list[pl.Expr] = []
-    for source, column in (
-        *((s, c) for c, s in TOP.items()),
-        *((s, c) for c, s in PROPERTIES.items()),
-        ("correlationId", "f13"),
-    ):
+    for column, source in FIELDS.items():
         place = places.get(source)
         if place is None:
             columns.append(pl.lit(None, pl.String).alias(column))
@@ -187,30 +183,6 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
             (pl.col(f"t{kind + 2}") if kind is not None else pl.lit(None, pl.String)).alias("resourceType"),
         )
     )
-
-
-def _split_at_quotes(block: bytes, tokens: int, places: dict[str, int]) -> pl.DataFrame | None:
-    """The pieces between quotes that a layout uses, a column each; None where the block cannot be split."""
-    wanted = sorted({p for place in places.values() for p in (place, place + 1, place + 2)} | {tokens - 1, tokens})
-    try:
-        return (
-            pl.scan_csv(
-                block,
-                separator='"',
-                quote_char=None,
-                has_header=False,
-                schema={f"t{i}": pl.String() for i in range(tokens + 1)},
-                truncate_ragged_lines=True,
-                missing_columns="insert",
-                empty_string_is_null=False,
-                row_index_name="line",
-                low_memory=True,
-            )
-            .select("line", *(f"t{i}" for i in wanted))
-            .collect()
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return None
 
 
 def _layout(line: bytes) -> tuple[int, dict[str, int]] | None:
@@ -265,7 +237,7 @@ def fast(block: bytes) -> pl.DataFrame | None:
 
 def exact(lines: Any, skips: list[Skip]) -> pl.DataFrame:
     """The same columns line by line; ``lines`` are (place, bytes)."""
-    rows: list[tuple[int, dict[str, Any]]] = []
+    records: list[tuple[int, Any, str]] = []
     for place, raw in lines:
         if not raw.strip():
             continue
@@ -273,8 +245,7 @@ def exact(lines: Any, skips: list[Skip]) -> pl.DataFrame:
             record = json.loads(raw)
         except (ValueError, RecursionError):
             record = None
-        if isinstance(record, dict) and isinstance(record.get("records"), list):
-            rows.extend((place, inner) for inner in record["records"])
-        else:
-            rows.append((place, record))
-    return frame([(place, *picked(record, place, skips)) for place, record in rows], skips)
+        listed = record.get("records") if isinstance(record, dict) else None
+        every = listed if isinstance(listed, list) else [record]
+        records += [(place, each, "no JSON" if each is None else "") for each in every]
+    return frame_of(records, picked, skips)

@@ -13,105 +13,79 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE
 from pkadvisor.observe.logs.pipeline import Parsed, Skip
 from pkadvisor.observe.logs.storage_analytics import parsed
-from pkadvisor.values import dataclass
 
 _TIME: Final = re.compile(
-    r"\s*([0-9]{1,4})(?P<separator>[/.-])([0-9]{1,2})(?P=separator)([0-9]{1,4}),?(?:\s|T)\s*"
-    r"([0-9]{1,2})[:.]([0-9]{2})(?:[:.]([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
-    r"\s*([AaPp]\.?\s?[Mm]\.?)?\s*(Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})?\s*"
+    r"\s*(?P<first>[0-9]{1,4})(?P<separator>[/.-])(?P<second>[0-9]{1,2})(?P=separator)(?P<third>[0-9]{1,4}),?(?:\s|T)"
+    r"\s*(?P<hour>[0-9]{1,2})[:.](?P<minute>[0-9]{2})(?:[:.](?P<seconds>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
+    r"\s*(?P<half>[AaPp]\.?\s?[Mm]\.?)?\s*(?P<zone>Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})?\s*"
 )
 
 
-class _WrittenTime(NamedTuple):
-    """The pieces of a time, in the order of the groups of ``_TIME``; empty where the text has none."""
+def _year_first(time: re.Match[str]) -> bool:
+    return len(time.group("first")) == 4
 
-    first: str
-    separator: str
-    second: str
-    third: str
-    hour: str
-    minute: str
-    seconds: str
-    fraction: str
-    half: str
-    zone: str
 
-    @classmethod
-    def of(cls, text: str) -> _WrittenTime | None:
-        match = _TIME.fullmatch(text)
-        return None if match is None else cls(*match.groups(""))
-
-    @property
-    def year_first(self) -> bool:
-        return len(self.first) == 4
-
-    def moment(self, order: str) -> datetime | None:
-        """The moment without its fraction; None where the numbers name none in this order."""
-        if len(self.third) not in (2, 4) and order != "ymd":
+def _moment(time: re.Match[str], order: str) -> datetime | None:
+    """The moment of a written time without its fraction; None where its numbers name none in this order."""
+    numbers = time.group("first", "second", "third")
+    if len(numbers[2]) not in (2, 4) and order != "ymd":
+        return None
+    year, month, day = (int(numbers[order.index(part)]) for part in "ymd")
+    hour, minute, seconds = (int(text or 0) for text in time.group("hour", "minute", "seconds"))
+    half = time.group("half")
+    if half:
+        if not 1 <= hour <= 12:
             return None
-        numbers = (int(self.first), int(self.second), int(self.third))
-        year, month, day = (numbers[order.index(part)] for part in "ymd")
-        year, hour = year + (2000 if year < 100 else 0), int(self.hour)
-        if self.half:
-            if not 1 <= hour <= 12:
-                return None
-            hour = hour % 12 + (12 if self.half[0] in "pP" else 0)
-        try:
-            return datetime(
-                year + (2000 if year < 100 else 0), month, day, hour, int(self.minute), int(self.seconds or 0)
-            )
-        except ValueError:
-            return None
+        hour = hour % 12 + (12 if half[0] in "pP" else 0)
+    try:
+        return datetime(year + (2000 if year < 100 else 0), month, day, hour, minute, seconds)
+    except ValueError:
+        return None
 
 
-@dataclass(frozen=True, slots=True)
-class LocalTimes:
-    """How the dates of one file are written: ``order`` is that of year, month and day, as ``mdy``."""
-
-    order: str
-
-    def iso(self, text: str) -> str:
-        """A time in ISO 8601, UTC where it names no zone; the text itself where it is no such time."""
-        time = _WrittenTime.of(text)
-        moment = None if time is None else time.moment("ymd" if time.year_first else self.order)
-        if time is None or moment is None:
-            return text
-        fraction = f".{time.fraction}" if time.fraction else ""
-        zone = "Z" if time.zone in ("", "UTC", "GMT") else time.zone
-        return moment.strftime("%Y-%m-%dT%H:%M:%S") + fraction + zone
+def iso_of(text: str, order: str) -> str:
+    """A time in ISO 8601, UTC where it names no zone; the text itself where it is none in this order of year, month and
+    day, such as ``mdy``."""
+    time = _TIME.fullmatch(text)
+    moment = None if time is None else _moment(time, "ymd" if _year_first(time) else order)
+    if time is None or moment is None:
+        return text
+    fraction, zone = time.group("fraction", "zone")
+    shown = moment.strftime("%Y-%m-%dT%H:%M:%S") + (f".{fraction}" if fraction else "")
+    return shown + ("Z" if zone in (None, "UTC", "GMT") else zone)
 
 
-def local_times(texts: Iterable[str]) -> LocalTimes | None:
-    """How times are written; None where they are in ISO 8601, or in no form that is known.
+def order_of_dates(texts: Iterable[str]) -> str:
+    """In which order times name year, month and day; empty where they are in ISO 8601, or in no form that is known.
 
     Whether the month or the day is first is told by a number above 12, by a half of the day (AM, PM) or by points; else
     the order that spans fewer days is taken, and of equal ones the month first.
     """
-    times = [time for text in texts if (time := _WrittenTime.of(text))]
+    times = [time for text in texts if (time := _TIME.fullmatch(text))]
     if not times:
-        return None
-    if all(time.year_first for time in times):
-        return LocalTimes("ymd")
-    possible = [order for order in ("mdy", "dmy") if all(time.moment(order) for time in times)]
+        return ""
+    if all(map(_year_first, times)):
+        return "ymd"
+    possible = [order for order in ("mdy", "dmy") if all(_moment(time, order) for time in times)]
     if len(possible) < 2:
-        return LocalTimes(possible[0]) if possible else None
-    if any(time.half for time in times):
-        return LocalTimes("mdy")
-    if all(time.separator == "." for time in times):
-        return LocalTimes("dmy")
+        return "".join(possible)
+    if any(time.group("half") for time in times):
+        return "mdy"
+    if all(time.group("separator") == "." for time in times):
+        return "dmy"
 
     def days(order: str) -> int:
-        moments = [moment for time in times if (moment := time.moment(order))]
+        moments = [moment for time in times if (moment := _moment(time, order))]
         return (max(moments) - min(moments)).days
 
-    return LocalTimes(min(possible, key=days))
+    return min(possible, key=days)
 
 
 # Where each field of a request is: in a resource log record, in its properties, in Log Analytics.
@@ -123,50 +97,52 @@ PROPERTIES: Final = {
     "f14": "operationCount",
     "f29": "clientRequestId",
 }
-ANALYTICS: Final = {
-    "f1": "TimeGenerated",
-    "f2": "OperationName",
-    "f3": "StatusText",
-    "f4": "StatusCode",
-    "f10": "ServiceType",
-    "f11": "Uri",
-    "f12": "ObjectKey",
-    "f13": "CorrelationId",
-    "f14": "OperationCount",
-    "f29": "ClientRequestId",
-}
+FIELDS: Final = TOP | PROPERTIES | {"f13": "correlationId"}
+"""All of them; the names of Log Analytics begin with a capital letter."""
+ANALYTICS: Final = {column: source[0].upper() + source[1:] for column, source in FIELDS.items()}
+ANALYTICS["f1"] = "TimeGenerated"
 USED: Final = ("f1", "f2", "f3", "f4", "f10", "f11", "f12", "f13", "f14", "f29")
 TEXTS: Final = ("f2", "f3", "f11", "f12")
 TIMES_LOOKED_AT: Final = 5_000
 
 
-def _batched(
-    records: Iterator[tuple[Any, str | None]], pick: Callable[[Any], dict[str, str | None] | None]
-) -> Iterator[Parsed]:
-    """Blocks of 20,000 records; a record counts as a line."""
-    rows: list[tuple[int, dict[str, str | None] | None]] = []
-    skips: list[Skip] = []
-    count = 0
-    for record, trouble in records:
-        fields = None if trouble is not None else pick(record)
+Fields = dict[str, str | None]
+
+
+def frame_of(
+    records: Iterable[tuple[int, Any, str]], pick: Callable[[Any], Fields | None], skips: list[Skip]
+) -> pl.DataFrame:
+    """Columns of the records (place, record, what is wrong with it) that ``pick`` takes fields of; the others are told
+    to ``skips``."""
+    places: list[int] = []
+    rows: list[Fields] = []
+    for place, record, trouble in records:
+        fields = None if trouble else pick(record)
         if fields is None:
-            shown = trouble if trouble is not None else json.dumps(record)[:200]
-            skips.append(Skip(NOT_PARSEABLE, 1, count, shown, bad=True))
+            skips.append(Skip(NOT_PARSEABLE, 1, place, trouble or json.dumps(record)[:200], bad=True))
         else:
-            rows.append((count, fields))
-        count += 1
-        if count == 20_000:
-            yield parsed(count, frame(rows, skips), skips)
-            rows, skips, count = [], [], 0
-    if count:
-        yield parsed(count, frame(rows, skips), skips)
+            places.append(place)
+            rows.append(fields)
+    columns = {
+        column: pl.Series([fields.get(column) for fields in rows], dtype=pl.String)
+        for column in (*USED, "resourceType")
+    }
+    return filled(pl.DataFrame({"line": pl.Series(places, dtype=pl.UInt32)} | columns))
+
+
+def _batched(records: Iterator[tuple[Any, str]], pick: Callable[[Any], Fields | None]) -> Iterator[Parsed]:
+    """Blocks of 20,000 records, each with what is wrong with it; a record counts as a line."""
+    while block := list(islice(records, 20_000)):
+        skips: list[Skip] = []
+        frame = frame_of(((place, *record) for place, record in enumerate(block)), pick, skips)
+        yield parsed(len(block), frame, skips)
 
 
 def document_parts(path: str | Path, where: str) -> Iterator[Parsed]:
     """One JSON list or ``{"records": […]}`` over any number of lines, object by object."""
     decoder = json.JSONDecoder()
 
-    def records() -> Iterator[tuple[Any, str | None]]:
+    def records() -> Iterator[tuple[Any, str]]:
         with open_text(path, name=where) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
             buffer, started = "", False
@@ -185,7 +161,7 @@ def document_parts(path: str | Path, where: str) -> Iterator[Parsed]:
                         raise ValueError
                     record, end = decoder.raw_decode(buffer)
                     buffer = buffer[end:]
-                    yield record, None
+                    yield record, ""
                 except (ValueError, RecursionError):
                     more = text.read(1 << 20)
                     if not more:
@@ -194,10 +170,7 @@ def document_parts(path: str | Path, where: str) -> Iterator[Parsed]:
                         return
                     buffer += more
 
-    def pick(record: Any) -> dict[str, str | None] | None:
-        return picked(record, 0, [])[0]
-
-    yield from _batched(records(), pick)
+    yield from _batched(records(), picked)
 
 
 def csv_parts(path: str | Path, names: list[str], where: str) -> Iterator[Parsed]:
@@ -207,7 +180,7 @@ def csv_parts(path: str | Path, names: list[str], where: str) -> Iterator[Parsed
         reader = csv.reader(text)
         next(reader, None)
 
-        def records() -> Iterator[tuple[Any, str | None]]:
+        def records() -> Iterator[tuple[Any, str]]:
             while True:
                 try:
                     row = next(reader)
@@ -218,52 +191,39 @@ def csv_parts(path: str | Path, names: list[str], where: str) -> Iterator[Parsed
                     continue
                 if not row:
                     continue
-                yield (
-                    (dict(zip(names, row, strict=True)), None)
-                    if len(row) == len(names)
-                    else (
-                        None,
-                        f"{len(row)} fields instead of {len(names)}: {','.join(row)[:120]}",
-                    )
-                )
+                trouble = f"{len(row)} fields instead of {len(names)}: {','.join(row)[:120]}"
+                yield dict(zip(names, row, strict=False)), trouble if len(row) != len(names) else ""
 
-        first = Parsed(1, None)  # the header
-        yield first
+        yield Parsed(1, None)  # the header
         rows = records()
         beginning = list(islice(rows, TIMES_LOOKED_AT))
-        form = local_times(str(record["TimeGenerated"]) for record, _ in beginning if record is not None)
+        order = order_of_dates(str(record["TimeGenerated"]) for record, trouble in beginning if not trouble)
 
-        def in_iso(record: dict[str, Any]) -> dict[str, str | None]:
+        def in_iso(record: dict[str, Any]) -> Fields:
             fields = _queried(record)
-            if form is not None and fields["f1"]:
-                fields["f1"] = form.iso(fields["f1"])
+            if order and fields["f1"]:
+                fields["f1"] = iso_of(fields["f1"], order)
             return fields
 
         yield from _batched(chain(beginning, rows), in_iso)
 
 
-def picked(record: Any, place: int, skips: list[Skip]) -> tuple[dict[str, str | None] | None]:
-    """The used fields of one record, or None (counted) where it is no log record."""
-    if isinstance(record, dict) and isinstance(record.get("TimeGenerated"), str):
-        return (_queried(record),)
-    if (
-        isinstance(record, dict)
-        and isinstance(record.get("time"), str)
-        and isinstance(record.get("operationName"), str)
-    ):
-        properties = record.get("properties")
-        properties = properties if isinstance(properties, dict) else {}
-        fields = {column: _text(record.get(source)) for column, source in TOP.items()}
-        fields |= {column: _text(properties.get(source)) for column, source in PROPERTIES.items()}
-        fields["f13"] = _text(record.get("correlationId"))
-        fields["resourceType"] = _text(record.get("resourceType"))
-        return (fields,)
-    shown = json.dumps(record, ensure_ascii=True)[:200] if record is not None else "no JSON"
-    skips.append(Skip(NOT_PARSEABLE, 1, place, shown, bad=True))
-    return (None,)
+def picked(record: Any) -> Fields | None:
+    """The used fields of one record, or None where it is no log record."""
+    if not isinstance(record, dict):
+        return None
+    if isinstance(record.get("TimeGenerated"), str):
+        return _queried(record)
+    if not isinstance(record.get("time"), str) or not isinstance(record.get("operationName"), str):
+        return None
+    properties = record.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    fields = {column: _text(record.get(source)) for column, source in FIELDS.items()}
+    fields |= {column: _text(properties.get(source)) for column, source in PROPERTIES.items()}
+    return fields | {"resourceType": _text(record.get("resourceType"))}
 
 
-def _queried(record: dict[str, Any]) -> dict[str, str | None]:
+def _queried(record: dict[str, Any]) -> Fields:
     fields = {column: _text(record.get(source)) for column, source in ANALYTICS.items()}
     if fields["f10"] is None and _text(record.get("Type")) == "StorageTableLogs":
         fields["f10"] = "table"
@@ -276,18 +236,6 @@ def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
     return json.dumps(value)
-
-
-def frame(rows: list[tuple[int, dict[str, str | None] | None]], skips: list[Skip]) -> pl.DataFrame:
-    good = [(place, fields) for place, fields in rows if fields is not None]
-    frame = pl.DataFrame(
-        {"line": pl.Series([place for place, _ in good], dtype=pl.UInt32)}
-        | {
-            column: pl.Series([fields.get(column) for _, fields in good], dtype=pl.String)
-            for column in (*USED, "resourceType")
-        }
-    )
-    return filled(frame)
 
 
 def filled(frame: pl.DataFrame) -> pl.DataFrame:

@@ -11,12 +11,12 @@ What a class of requests shows of itself: its filter parsed, and some of its req
 from __future__ import annotations
 
 from typing import Any, Final
+from urllib.parse import unquote_plus
 
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import np, pl
 from pkadvisor.observe.logs.frame import OTHER_SHAPES, Routes
 from pkadvisor.observe.logs.traffic_parts import compact, counted
-from pkadvisor.observe.logs.urls import decoded_query
 from pkadvisor.observe.workload import MINUTE_REQUESTS, MINUTE_S, REQUESTS, SPAN, BusyRequests, span_of
 from pkadvisor.splitmix import mixed_words
 from pkadvisor.table.filters import Filter
@@ -49,7 +49,7 @@ def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:
     if rows is None:
         return pl.DataFrame(schema=schema)
     filters = [
-        None if text is None else decoded_query(text) if routes.all[route].encoded else text
+        None if text is None else unquote_plus(text) if routes.all[route].encoded else text
         for text, route in zip(rows["filter"], rows["route"], strict=True)
     ]
     literals = [None if text is None else list(normalise(text)[1]) for text in filters]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pkadvisor.errors import InputError
@@ -16,7 +16,7 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.observe.data.streams import open_text
 from pkadvisor.observe.logs import access_log, azure_monitor, recorded, storage_analytics, trace
-from pkadvisor.observe.logs.azure_records import local_times
+from pkadvisor.observe.logs.azure_records import iso_of, order_of_dates
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, parse_datetime_ticks
 from pkadvisor.values import dataclass
@@ -211,14 +211,24 @@ _LENGTH_MAX: Final = 60
 
 def trace_line(line: str) -> str:
     """One line of ``trace`` that says what a line of another log seems to say, with a filter at least."""
-    own, keys = _fields(line), _keys(line)
-    line = _plain(line)
+    held = _object(line)
+    own, keys = _fields(held or {}), _keys(held or {})
+    line = _plain(line, held)
     record: dict[str, object] = {"table": "table"}
     at = _time(line)
     if at:
         record["at"] = at
     record |= keys or _sql(line) or _http(line) or {"filter": own or "PROPERTY eq 'VALUE'"}
     return json.dumps(record, ensure_ascii=True)
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    """The object of a line of JSON; empty for other JSON, None where a line is none."""
+    try:
+        held = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return held if isinstance(held, dict) else {}
 
 
 _NAMES: Final = {
@@ -232,13 +242,9 @@ _NAMES: Final = {
 """What loggers of one's own call the fields of a trace."""
 
 
-def _keys(line: str) -> dict[str, object]:
+def _keys(held: dict[str, Any]) -> dict[str, object]:
     """The fields of a line of JSON that names keys, or a filter over them; empty for every other."""
-    try:
-        held = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    given = {name.lower(): value for name, value in held.items()} if isinstance(held, dict) else {}
+    given = {name.lower(): value for name, value in held.items()}
     out = {ours: given[name] for ours, names in _NAMES.items() for name in names if name in given}
     asked = [
         text for text in given.values() if isinstance(text, str) and re.search(r"\bPartitionKey (?:eq|ge|gt) '", text)
@@ -251,14 +257,10 @@ def _keys(line: str) -> dict[str, object]:
     return out | ({"filter": _short(asked[0])} if asked else {})
 
 
-def _fields(line: str) -> str:
+def _fields(held: dict[str, Any]) -> str:
     """A filter over the first fields of a line of JSON that may identify something: no free text and no time."""
-    try:
-        held = json.loads(line)
-    except (ValueError, RecursionError):
-        return ""
     equal = []
-    for name, value in held.items() if isinstance(held, dict) else ():
+    for name, value in held.items():
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name.lower() in _OF_LOGGERS:
             continue
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31:
@@ -271,13 +273,11 @@ def _fields(line: str) -> str:
 _OF_LOGGERS: Final = frozenset(("level", "severity", "logger", "host", "pid", "thread", "msg", "message"))
 
 
-def _plain(line: str) -> str:
+def _plain(line: str, held: dict[str, Any] | None) -> str:
     """A line without the quoting of CSV, a line of JSON as its texts: first the verb and the path of a request."""
-    try:
-        held = json.loads(line)
-    except (ValueError, RecursionError):
+    if held is None:
         return line.replace('""', '"')
-    texts = [str(value) for value in held.values()] if isinstance(held, dict) else [line]
+    texts = [str(value) for value in held.values()] or [line]
     verbs = [text for text in texts if text in ("GET", "HEAD", *_OPERATIONS)]
     paths = [text for text in texts if text.startswith(("/", "http://", "https://"))]
     asked = [f"{verbs[0]} {paths[0]}"] if verbs and paths else []
@@ -293,8 +293,8 @@ def _time(line: str) -> str:
         if month in _MONTHS:
             return f"{year}-{_MONTHS.index(month) + 1:02d}-{day}T{time}{hours}:{minutes}"
     if match := _LOCAL.search(line):
-        form = local_times([match.group()])
-        return form.iso(match.group()) if form is not None else ""
+        order = order_of_dates([match.group()])
+        return iso_of(match.group(), order) if order else ""
     return ""
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pkadvisor.lazy import np, pl
 from pkadvisor.observe.data.streams import LongLine, line_blocks, locate, open_bytes
@@ -53,6 +54,42 @@ def has_escapes(block: bytes) -> bool:
     """Whether a backslash occurs, without holding other threads up."""
     data = np.frombuffer(block, dtype=np.uint8)
     return any((data[at : at + (1 << 20)] == ord("\\")).any() for at in range(0, len(data), 1 << 20))
+
+
+def split_columns(
+    block: bytes, separator: str, quote: str | None, prefix: str, width: int, wanted: Iterable[int]
+) -> pl.DataFrame | None:
+    """The wanted ones of the ``width`` pieces of each line as texts named by a prefix and their number, and ``line``;
+    None where polars gives up."""
+    try:
+        return (
+            pl.scan_csv(
+                block,
+                separator=separator,
+                quote_char=quote,
+                has_header=False,
+                schema={f"{prefix}{i}": pl.String() for i in range(width)},
+                truncate_ragged_lines=True,
+                missing_columns="insert",
+                empty_string_is_null=False,
+                row_index_name="line",
+                low_memory=True,  # a little faster too on blocks of this size
+            )
+            .select("line", *(f"{prefix}{i}" for i in wanted))
+            .collect()
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+
+
+def first_object(head: bytes) -> dict[str, Any]:
+    """The JSON object in the first line that is not blank; empty where it holds none."""
+    line = next((line for line in head.split(b"\n", 5)[:5] if line.strip()), b"null")
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def text_of(line: bytes) -> str:
@@ -140,6 +177,16 @@ def _cuts(path: str | Path, block_bytes: int, name: str) -> list[int] | None:
     return cuts
 
 
+def count_long_lines(skips: Skips, where: str) -> Callable[[LongLine], None]:
+    """What counts the lines of a file that nothing reads for their length."""
+
+    def count(line: LongLine) -> None:
+        skips.lines += 1
+        skips.add(TOO_LONG, 1, f"{where}:{line.line}", text_of(line.head[:200]), bad=True)
+
+    return count
+
+
 def read_lines(
     path: str | Path,
     parse: Callable[[bytes], Parsed],
@@ -152,11 +199,7 @@ def read_lines(
     """Request frames of a file of lines; ``route_of`` is asked once for each distinct ``what``."""
     where = name or str(path)
 
-    def long_line(long_line: LongLine) -> None:
-        skips.lines += 1
-        skips.add(TOO_LONG, 1, f"{where}:{long_line.line}", text_of(long_line.head[:200]), bad=True)
-
-    blocks = block_fetchers(path, options.block_bytes, long_line, where)
+    blocks = block_fetchers(path, options.block_bytes, count_long_lines(skips, where), where)
     yield from classified(ahead(blocks, parse, options), route_of, routes, skips, where)
 
 

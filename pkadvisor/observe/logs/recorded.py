@@ -6,7 +6,6 @@ entity; ``x_ms_date`` is an HTTP date. Read line by line: for thousands of lines
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Final
 
 from pkadvisor.lazy import pl
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TABLE_OPERATION, Op, ReadOptions, Route, Routes, Skips
+from pkadvisor.observe.logs.pipeline import first_object
 from pkadvisor.observe.logs.storage_analytics import read_route
 from pkadvisor.observe.logs.urls import UrlShape, address_keys, blank_text, pk_of_text, raw_filter
 
@@ -25,15 +25,7 @@ METHODS: Final = {"PUT": Op.UPSERT, "MERGE": Op.MERGE, "PATCH": Op.MERGE, "DELET
 
 def claims(head: bytes) -> bool:
     """Whether the first line is an object with a method and a uri."""
-    for line in head.split(b"\n", 5)[:5]:
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError:
-            return False
-        return isinstance(record, dict) and {"method", "uri"} <= record.keys()
-    return False
+    return {"method", "uri"} <= first_object(head).keys()
 
 
 def frames(

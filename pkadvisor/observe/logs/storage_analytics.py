@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from pkadvisor.lazy import pl
+from pkadvisor.observe.data.edm_text import CLOCK, DATE, datetime_expr
 from pkadvisor.observe.data.streams import MAX_LINE_BYTES
 from pkadvisor.observe.logs import urls
 from pkadvisor.observe.logs.frame import (
@@ -27,7 +28,7 @@ from pkadvisor.observe.logs.frame import (
     Routes,
     Skips,
 )
-from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines, text_of
+from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines, split_columns, text_of
 
 NAME: Final = "Storage Analytics"
 
@@ -36,7 +37,6 @@ _WIDTH: Final = 31
 _TIME, _OPERATION, _STATUS, _HTTP, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _CLIENT = 1, 2, 3, 4, 10, 11, 12, 13, 14, 29
 _USED: Final = (0, _TIME, _OPERATION, _STATUS, _HTTP, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _CLIENT)
 _CODED: Final = (_URL, _KEY, _CLIENT)
-_LAST: Final = (30,)
 _SMALL_BYTES: Final = 256 << 10
 
 _CLAIM = re.compile(rb'^[12]\.0;[0-9]{4}-[0-9]{2}-[0-9]{2}T[^;"]*;[A-Za-z]+;[A-Za-z]*;[^;"]*;[0-9.]*;[0-9.]*;')
@@ -110,10 +110,6 @@ def parse(block: bytes) -> Parsed:
     return parsed(lines, frame, skips)
 
 
-def _schema() -> dict[str, pl.DataType]:
-    return {f"f{i}": pl.String() for i in range(_WIDTH)}
-
-
 def _fields(block: bytes, lines: int, skips: list[Skip], offset: int = 0) -> pl.DataFrame:
     """Columns ``f<i>`` of the used fields and ``line``, for well-formed lines; others are told to ``skips``.
 
@@ -146,24 +142,8 @@ def fast(block: bytes) -> pl.DataFrame | None:
     Column ``whole`` is false for rows that the line-by-line parser has to look at: a wrong number of fields, or a
     quote left inside a field that is used.
     """
-    try:
-        frame = (
-            pl.scan_csv(
-                block,
-                separator=";",
-                quote_char='"',
-                has_header=False,
-                schema=_schema(),
-                truncate_ragged_lines=True,
-                missing_columns="insert",
-                empty_string_is_null=False,
-                row_index_name="line",
-                low_memory=True,  # a little faster too on blocks of this size
-            )
-            .select("line", *(f"f{i}" for i in (*_USED, *_LAST)))
-            .collect()
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    frame = split_columns(block, ";", '"', "f", _WIDTH, (*_USED, _WIDTH - 1))
+    if frame is None:
         return None
     # An absent last field reads like an empty one: only the other parser can tell them apart.
     whole = (pl.col("f0") == "1.0") & (pl.col("f30") == "") & (pl.col(f"f{_CLIENT}") != "")
@@ -337,24 +317,13 @@ def usual_at_us(times: pl.Expr) -> pl.Expr:
     return pl.when(usual).then(seconds.cast(pl.Int64) + times.str.slice(20, 6).cast(pl.UInt32, strict=False))
 
 
+_TIMES: Final = rf"^{DATE}[T ]{CLOCK}(?:\.[0-9]{{1,12}})?(?:[Zz]|[+-][0-9]{{2}}:?[0-9]{{2}})?$"
+
+
 def at_us(times: pl.Series) -> pl.Series:
     """ISO-8601 times in UTC to µs since 1970; null where a text is no time."""
-
-    def seconds(text: pl.Series) -> pl.Series:
-        return text.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False).cast(pl.Int64)
-
-    text = times.str.strip_chars().str.replace(" ", "T", literal=True)
-    base = text.str.slice(0, 19)
-    rest = text.str.slice(19)
-    fraction = rest.str.extract(r"^\.([0-9]{1,12})").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64).fill_null(0)
-    zone = rest.str.extract_groups(r"^(?:\.[0-9]{1,12})?(?:(Z|z)|([+-])([0-9]{2}):?([0-9]{2}))?$").struct.unnest()
-    _, sign, hours, minutes = zone.get_columns()
-    sign = sign.replace_strict({"+": 1, "-": -1}, default=0, return_dtype=pl.Int64)
-    hours, minutes = (digits.cast(pl.Int64, strict=False).fill_null(0) for digits in (hours, minutes))
-    shift = sign * (hours * 60 + minutes)
-    known = rest.str.contains(r"^(?:\.[0-9]{1,12})?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?$")
-    column = seconds(base) + fraction - shift.fill_null(0) * 60_000_000
-    return pl.select(pl.when(known).then(column))[:, 0]
+    text = pl.lit(times).str.strip_chars()
+    return pl.select(pl.when(text.str.contains(_TIMES)).then(datetime_expr(text).dt.epoch("us")))[:, 0]
 
 
 def route_of(what: str) -> Route:

@@ -30,10 +30,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from pkadvisor.lazy import pl
-from pkadvisor.observe.data.streams import LongLine, line_blocks
+from pkadvisor.observe.data.streams import line_blocks
 from pkadvisor.observe.logs.frame import (
     NOT_PARSEABLE,
-    TOO_LONG,
     UNREADABLE,
     Op,
     ReadOptions,
@@ -42,8 +41,9 @@ from pkadvisor.observe.logs.frame import (
     Skips,
     columns,
 )
-from pkadvisor.observe.logs.pipeline import text_of
-from pkadvisor.observe.logs.urls import filter_shape, pins_partition, pk_of_plain
+from pkadvisor.observe.logs.pipeline import count_long_lines, first_object, text_of
+from pkadvisor.observe.logs.urls import pins_partition, pk_of_plain
+from pkadvisor.table.odata import normalise
 
 NAME: Final = "trace"
 
@@ -58,17 +58,10 @@ _GROUPS_MAX: Final = 200_000
 
 def claims(head: bytes) -> bool:
     """Whether the first line is an object that says of which table, or when, what is asked; or is of known fields."""
-    for line in head.split(b"\n", 5)[:5]:
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError:
-            return False
-        if not isinstance(record, dict) or not any(f in record for f in _SAYS_WHAT):
-            return False
-        return record.keys() <= set(FIELDS) or any(isinstance(record.get(f), str) for f in ("table", "at"))
-    return False
+    record = first_object(head)
+    if not any(f in record for f in _SAYS_WHAT):
+        return False
+    return record.keys() <= set(FIELDS) or any(isinstance(record.get(f), str) for f in ("table", "at"))
 
 
 def frames(
@@ -100,17 +93,13 @@ def rows_to_frames(
     waiting: dict[str, list[Any]] = {column: [] for column in schema}
     number = 0
 
-    def long_line(long_line: LongLine) -> None:
-        skips.lines += 1
-        skips.add(TOO_LONG, 1, f"{where}:{long_line.line}", text_of(long_line.head[:200]), bad=True)
-
     def frame() -> pl.DataFrame:
         made = pl.DataFrame(waiting, schema=schema)
         for values in waiting.values():
             values.clear()
         return made
 
-    for block in line_blocks(path, options.block_bytes, on_long_line=long_line, name=where):
+    for block in line_blocks(path, options.block_bytes, on_long_line=count_long_lines(skips, where), name=where):
         for line in block.split(b"\n")[:-1]:
             number += 1
             skips.lines += 1
@@ -160,7 +149,7 @@ def _rows(record: dict[str, Any], groups: dict[str, int]) -> list[tuple[Route, d
     if op is Op.BATCH:
         raise ValueError("op is for one entity; give the parts the same 'group'")
     pk, rk, text = _text(record, "pk"), _text(record, "rk"), _text(record, "filter")
-    shape = filter_shape(text) if text else ""
+    shape = normalise(text)[0] if text else ""
     group = record.get("group")
     order = record.get("order_by", [])
     top, page = _count(record, "top"), _count(record, "page")

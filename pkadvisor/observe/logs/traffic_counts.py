@@ -367,10 +367,7 @@ class GroupFold:
             held = held.clear()
         self._open = held
         # The texts of transactions that are too late for the sample are never touched.
-        limits = np.full(int(tables.max()) + 1, (1 << 64) - 1, dtype=np.uint64)
-        for number, limit in self._limit.items():
-            if number < len(limits):
-                limits[number] = limit
+        limits = traffic_parts.limits_of(self._limit, int(tables.max()) + 1)
         wanted = np.flatnonzero(requests[place] <= limits[tables])
         if len(wanted):
             texts = frame.select("op_number", "route", "pk", "rk", "params")[place[wanted]]

@@ -24,12 +24,6 @@ HEAVY_KEYS_SHOWN: Final = 1_000
 class TrafficFold(TrafficCounts):
     """The accumulator: ``add`` frames in the order of the logs, then ``result``."""
 
-    # --- rows in ---------------------------------------------------------------------------------------------------
-
-    # --- the steps of a fold -----------------------------------------------------------------------------------------
-
-    # --- result ------------------------------------------------------------------------------------------------------
-
     def result(self, skips: Skips, files: tuple[tuple[str, str], ...] = ()) -> Traffic:
         """Everything that was counted; the accumulator is used up."""
         self._finish()
@@ -145,24 +139,9 @@ class TrafficFold(TrafficCounts):
     ) -> ClassTraffic:
         key, tally = self._keys[code], self._tallies[code]
         return ClassTraffic(
-            table=key.table,
-            op=key.op,
-            address=key.address,
-            grouped=key.grouped,
-            shape=key.shape,
+            **{name: getattr(key, name) for name in _OF_ROUTES},
+            **{name: getattr(tally, name) for name in _OF_TALLIES},
             filter=parsed_shape(key.shape),
-            pk_equal=key.pk_equal,
-            select=key.select,
-            top=key.top,
-            order_by=key.order_by,
-            kind=key.kind,
-            requests=tally.requests,
-            attempts=tally.attempts,
-            throttled=tally.throttled,
-            retries=tally.retries,
-            pages=tally.pages,
-            first_us=tally.first_us,
-            last_us=tally.last_us,
             mean_per_s=_per_s(tally.requests, clock) if tally.first_us is not None else None,
             peak_per_s=peak.get(class_line(code), 0),
             peak_per_minute=_most(minutes.get(class_line(code))),
@@ -207,6 +186,8 @@ class TrafficFold(TrafficCounts):
 
 
 _NO_KEYS: Final = HeavyKeys((), 0, 0)
+_OF_ROUTES: Final = ("table", "op", "address", "grouped", "shape", "pk_equal", "select", "top", "order_by", "kind")
+_OF_TALLIES: Final = ("requests", "attempts", "throttled", "retries", "pages", "first_us", "last_us")
 
 
 def _class_order(of: ClassTraffic) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ order. Sums are of integers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pkadvisor.lazy import U64, Bools, Ints, NDArray, np, pl
@@ -71,6 +72,15 @@ def compact(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with texts of its own: a slice of a column otherwise keeps the texts of its whole log block alive."""
     # Putting a character before a text writes it anew; taking that character away shares the new text.
     return frame.with_columns((pl.lit(".") + pl.col(pl.String)).str.slice(1).name.keep())
+
+
+def limits_of(limits: Mapping[int, int], size: int) -> U64:
+    """For each number below ``size`` its limit, the greatest hash where it has none."""
+    out = np.full(size, (1 << 64) - 1, dtype=np.uint64)
+    for number, limit in limits.items():
+        if number < size:
+            out[number] = limit
+    return out
 
 
 FAN_IN: Final = 8
@@ -140,10 +150,7 @@ class BottomK:
         """Which rows can still enter the sample."""
         if not self._limit:
             return np.ones(len(hashes), dtype=bool)
-        limits = np.full(int(max(max(self._limit), classes.max(initial=0))) + 1, (1 << 64) - 1, dtype=np.uint64)
-        for code, limit in self._limit.items():
-            limits[code] = limit
-        below: Bools = hashes < limits[classes]
+        below: Bools = hashes < limits_of(self._limit, int(classes.max(initial=0)) + 1)[classes]
         return below
 
     def add(self, rows: pl.DataFrame) -> None:

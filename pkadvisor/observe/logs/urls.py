@@ -31,11 +31,6 @@ _PK_EQUAL_SHAPE = re.compile(r"(?:^|[\s(])PartitionKey eq \{p[0-9]+:String\}(?:$
 _NO_CONJUNCTION = re.compile(r"(?:^|[\s)(])(?:or|not)(?:$|[\s(])")
 
 
-def decoded_query(text: str) -> str:
-    """One value of a query string: ``+`` is a blank, percent-decoded as UTF-8."""
-    return unquote_plus(text)
-
-
 def html_decoded(text: str) -> str:
     """Character references that end with ``;`` replaced; others (``&copy=1`` in a query string) stay as they are."""
     return _ENTITY.sub(lambda match: html.unescape(match.group()), text)
@@ -322,7 +317,7 @@ class UrlShape:
         if not _NAME.match(name):
             return cls("other")
         top = options.get("$top", "").strip()
-        shape = filter_shape(options.get("$filter", "").replace("'", "''"))
+        shape = normalise(options.get("$filter", "").replace("'", "''"))[0]
         select = ",".join(sorted(part.strip() for part in options.get("$select", "").split(",") if part.strip()))
         kind = "collection"
         if bracket:
@@ -330,7 +325,7 @@ class UrlShape:
             kind = "address" if has_pk and has_rk else "partition" if has_pk else "set"
         if kind == "partition":
             rest = options.get("$filter", "").replace("'", "''")
-            shape = filter_shape(f"PartitionKey eq '' and ({rest})" if rest else "PartitionKey eq ''")
+            shape = normalise(f"PartitionKey eq '' and ({rest})" if rest else "PartitionKey eq ''")[0]
         return cls(
             kind,
             name,
@@ -345,11 +340,6 @@ class UrlShape:
 def _account(host: str) -> str:
     """The storage account of ``ACCOUNT.table.core.windows.net`` and the like, also of its second endpoint for reads."""
     return host.split(".", 1)[0].lower().removesuffix("-secondary")
-
-
-def filter_shape(text: str) -> str:
-    """The shape of a decoded filter, whatever its literals are: constants become ``{p0:String}``, ``{p1:Int32}`` …"""
-    return normalise(text)[0]
 
 
 def _options(query: str) -> dict[str, str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pkadvisor.lazy import pl
 from pkadvisor.numbers import amount, percent
-from pkadvisor.observe.data.dataset import Column, Dataset
+from pkadvisor.observe.data.dataset import Column, Dataset, type_of_all
+from pkadvisor.observe.data.sketches import DistinctSketch
 from pkadvisor.table.edm import SYSTEM_PROPERTIES, EdmType
 from pkadvisor.values import dataclass
 
@@ -125,54 +127,6 @@ def _bytes(name: str, batch: pl.DataFrame) -> pl.Expr:
     return pl.when(pl.col(name).is_not_null()).then(pl.lit(8, dtype=pl.Int64))
 
 
-DISTINCT_K = 32_768
-"""Hashes kept for each property: a relative standard error of 1 ÷ √(k - 2), 0.55 %, so that 2 % is over three of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class DistinctSketch:
-    """The smallest hashes of the distinct values of a property, ascending; all of them while fewer than ``k``.
-
-    ``counted``: how many distinct values there are, where the sketch was cut from one that held all of them.
-    """
-
-    hashes: tuple[int, ...]
-    k: int = DISTINCT_K
-    counted: int | None = None
-
-    @property
-    def exact(self) -> int | None:
-        """How many distinct values there are, where all were counted."""
-        return len(self.hashes) if len(self.hashes) < self.k else self.counted
-
-    def estimate(self) -> float:
-        """Distinct values: exact where all were counted, else (k - 1) ÷ the k-th smallest hash as a share of the hash
-        space."""
-        if self.exact is not None:
-            return float(self.exact)
-        return (self.k - 1) / ((self.hashes[self.k - 1] + 1) / 2**64)
-
-    @property
-    def relative_error(self) -> float:
-        """Relative standard error; 0 where exact."""
-        return 0.0 if self.exact is not None else float((self.k - 2) ** -0.5)
-
-    def merge(self, other: DistinctSketch) -> DistinctSketch:
-        """The sketch of both sets of values together, as coarse as the coarser one."""
-        k = min(self.k, other.k)
-        return DistinctSketch(tuple(sorted({*self.cut(k).hashes, *other.cut(k).hashes})[:k]), k)
-
-    def cut(self, k: int) -> DistinctSketch:
-        """The sketch that fewer hashes would have made."""
-        return self if k >= self.k else DistinctSketch(self.hashes[:k], k, self.exact)
-
-    def check(self) -> None:
-        """Ascending, distinct, at most ``k``."""
-        assert list(self.hashes) == sorted(set(self.hashes))
-        assert len(self.hashes) <= self.k
-        assert self.counted is None or self.counted >= len(self.hashes)
-
-
 @dataclass(frozen=True, slots=True)
 class PropertyProfile:
     """One property over all rows. ``characters`` is the sum over present texts, ``largest`` the greatest magnitude."""
@@ -186,13 +140,9 @@ class PropertyProfile:
     def merge(self, other: PropertyProfile) -> PropertyProfile:
         """The property over both sets of rows."""
         mine, theirs = self.column, other.column
-        counts: dict[EdmType, int] = dict(mine.types)
-        for edm, count in theirs.types:
-            counts[edm] = counts.get(edm, 0) + count
-        edm = mine.edm if mine.present or not theirs.present else theirs.edm
-        if mine.present and theirs.present and mine.edm is not theirs.edm:
-            numbers = {mine.edm, theirs.edm}
-            edm = _wider(numbers) if all(e.numeric for e in numbers) else EdmType.STRING
+        counts = Counter(dict(mine.types))
+        counts.update(dict(theirs.types))
+        edm = type_of_all({c.edm for c in (mine, theirs) if c.present} or {mine.edm})
         types = tuple(sorted(counts.items(), key=lambda t: (-t[1], t[0])))
         column = Column(mine.name, edm, mine.present + theirs.present, mine.missing + theirs.missing, types)
         return PropertyProfile(
@@ -202,10 +152,6 @@ class PropertyProfile:
             max(self.characters_max, other.characters_max),
             max(self.largest, other.largest),
         )
-
-
-def _wider(edms: set[EdmType]) -> EdmType:
-    return next(e for e in (EdmType.DOUBLE, EdmType.INT64, EdmType.INT32) if e in edms)
 
 
 KEYS_OF_LOG = "log"

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from pkadvisor.errors import InputError
 from pkadvisor.lazy import U64, Ints, np, pl
 from pkadvisor.observe.data.dataset import Column, Dataset
-from pkadvisor.observe.data.sketches import combined, presence, value_hashes
-from pkadvisor.observe.profile.data_profile import DISTINCT_K, DataProfile, DistinctSketch, PropertyProfile
+from pkadvisor.observe.data.sketches import DistinctSketch, K, combined, distinct, presence, value_hashes
+from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass
 
@@ -49,7 +49,7 @@ class _Smallest:
     def __init__(self, k: int) -> None:
         self.k = k
         self._top = np.uint64(2**64 - 1)
-        self._kept: list[U64] = []
+        self._kept: list[U64] = [np.empty(0, dtype=np.uint64)]
         self._pending = 0
         self._seen = np.zeros(1 << _SEEN, dtype=np.uint64)
 
@@ -75,12 +75,8 @@ class _Smallest:
 
     def result(self) -> U64:
         """The hashes, ascending."""
-        # The table's empty places hold 0, which would hide a hash of 0: it is one of 2^64. A sort, and not ``unique``,
-        # which takes several times as long for numbers of 64 bits.
-        smallest = np.sort(np.concatenate(self._kept)) if self._kept else np.zeros(0, dtype=np.uint64)
-        smallest = (
-            smallest[np.concatenate([[True], smallest[1:] != smallest[:-1]])][: self.k] if len(smallest) else smallest
-        )
+        # The table's empty places hold 0, which would hide a hash of 0: it is one of 2^64.
+        smallest = distinct(np.concatenate(self._kept))[: self.k]
         if len(smallest) == self.k:
             self._top = smallest[-1]
         self._kept, self._pending = [smallest], len(smallest)
@@ -121,7 +117,7 @@ class ProfileFold:
         self._kept: list[pl.DataFrame] = []
         self._kept_rows = 0
         self._threshold: int | None = None
-        self._distinct = {c.name: _Smallest(DISTINCT_K) for c in self.columns}
+        self._distinct = {c.name: _Smallest(K) for c in self.columns}
         self._characters = {c.name: 0 for c in self.columns}
         self._longest = {c.name: 0 for c in self.columns}
         self._largest = {c.name: 0 for c in self.columns}

@@ -32,8 +32,9 @@ from pkadvisor.lazy import pl
 from pkadvisor.observe.data.dataset import Column
 from pkadvisor.observe.data.edm_text import polars_type
 from pkadvisor.observe.data.records import check_names, escape_name
+from pkadvisor.observe.data.sketches import DistinctSketch
 from pkadvisor.observe.minutes import MinuteSeries, bounded
-from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch, PropertyProfile
+from pkadvisor.observe.profile.data_profile import DataProfile, PropertyProfile
 from pkadvisor.observe.profile.profile import POSITION
 from pkadvisor.observe.profile.table_profiles import TableProfile, thinned, timed, untimed, weighed
 from pkadvisor.observe.workload import (
@@ -263,25 +264,23 @@ def _minutes_document(series: MinuteSeries | None) -> ProfileMinute | None:
     )
 
 
+_ALIKE = ("name", "kind", "top", "latency_goal_ms_p99", "read_modify_write", "analytic", "entities_per_request")
+"""What a class holds as its document does."""
+
+
 def workload_of(table: str, stored: ProfileWorkload) -> Workload:
     """The workload that a document holds; an error of ``DAMAGE`` where its parts contradict each other."""
     classes, instances, minutes, times, busy = [], {}, {}, dict[str, Sequence[int]](), dict[str, BusyRequests]()
     for c in stored.classes:
         classes.append(
             QueryClass(
-                name=c.name,
+                **{name: getattr(c, name) for name in _ALIKE},
                 operation=Operation(c.operation),
                 filter=None if c.filter is None else parse_filter(c.filter, parameters=True, limit=None),
                 rate=Rate(c.mean_per_s, c.peak_per_s, c.peak_minute_per_s, Basis(c.basis)),
-                kind=c.kind,
                 order_by=tuple(OrderBy(p, d) for p, d in c.order_by),
-                top=c.top,
-                latency_goal_ms_p99=c.latency_goal_ms_p99,
                 draw=Draw(DrawBy.LOG, stated=True),
                 sets=tuple(c.sets),
-                read_modify_write=c.read_modify_write,
-                analytic=c.analytic,
-                entities_per_request=c.entities_per_request,
             )
         )
         if c.instances:

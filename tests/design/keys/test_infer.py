@@ -11,12 +11,14 @@ from uuid import UUID
 
 import pytest
 
-from pkadvisor.design.keys.infer import Inference, KeyShape, infer_keys
-from pkadvisor.design.keys.infer.shapes import Shape, classify, period_start
+from pkadvisor.design.keys.infer import Inference, KeyShape
+from pkadvisor.design.keys.infer.shapes import Shape, classify
 from pkadvisor.design.keys.scheme import key_expression, parse_key
 from pkadvisor.design.keys.transforms import bucket
+from pkadvisor.design.keys.transforms.periods import period_start
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import TICKS_MAX, EdmType
+from tests.design.keys.inference import infer_keys
 from tests.design.support import ticks
 
 if TYPE_CHECKING:
@@ -263,8 +265,8 @@ def test_shapes_of_texts(texts: list[str], shape: Shape) -> None:
 
 
 def test_a_period_begins_where_the_calendar_says() -> None:
-    assert period_start("201508", "yyyyMM") == ticks(datetime(2015, 8, 1, tzinfo=UTC))
-    assert period_start("17.08.2015", "dd.MM.yyyy") == ticks(datetime(2015, 8, 17, tzinfo=UTC))
+    assert period_start("201508", "yyyyMM") == datetime(2015, 8, 1, tzinfo=UTC)
+    assert period_start("17.08.2015", "dd.MM.yyyy") == datetime(2015, 8, 17, tzinfo=UTC)
     assert period_start("20150230", "yyyyMMdd") is None
     assert period_start("2015083", "yyyyMMdd") is None
     assert period_start("٢٠١٥", "yyyy") is None

@@ -10,10 +10,10 @@ from random import Random
 import polars as pl
 import pytest
 
-from pkadvisor.design.keys.infer import infer_keys
 from pkadvisor.design.keys.infer.cut import key_text
 from pkadvisor.design.keys.infer.kinds import one_identifier
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH
+from tests.design.keys.inference import infer_keys
 
 
 def test_few_values_of_one_property_are_no_kinds() -> None:

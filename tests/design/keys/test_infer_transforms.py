@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pkadvisor.design.keys.infer import infer_keys
 from pkadvisor.design.keys.scheme import key_expression
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import TRANSFORMS
 from pkadvisor.table.edm import EdmType
+from tests.design.keys.inference import infer_keys
 
 if TYPE_CHECKING:
     import polars as pl

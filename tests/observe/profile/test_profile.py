@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.observe.data.dataset import Column, open_datasets
-from pkadvisor.observe.data.sketches import combined, presence, value_hashes
-from pkadvisor.observe.profile.data_profile import DataProfile, DistinctSketch
+from pkadvisor.observe.data.sketches import DistinctSketch, combined, presence, value_hashes
+from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.profile.profile import (
     POSITION,
     ProfileFold,

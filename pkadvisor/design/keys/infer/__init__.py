@@ -78,13 +78,11 @@ class _Table:
     keys: list[tuple[str, str]]
     counts: list[int]
     first: list[int]
-    frame: pl.DataFrame | None
+    frame: pl.DataFrame
     types: Mapping[str, EdmType]
 
     def columns(self, rows: Sequence[int], names: Iterable[str] | None = None) -> list[SampledColumn]:
         """The columns over some distinct keys."""
-        if self.frame is None:
-            return []
         wanted = [n for n in self.frame.columns if n not in SYSTEM_PROPERTIES and (names is None or n in names)]
         if not wanted:
             return []
@@ -95,22 +93,21 @@ class _Table:
     @property
     def payload(self) -> int:
         """How many columns there are beside those of the service; 0 where only keys are known."""
-        return 0 if self.frame is None else len(set(self.frame.columns) - set(SYSTEM_PROPERTIES))
+        return len(set(self.frame.columns) - set(SYSTEM_PROPERTIES))
 
     def present(self) -> list[list[bool]]:
         """For each column that some keys lack, whether each distinct key has a value there."""
-        frame = self.frame.drop(KEYS) if self.frame is not None else None
-        partly = [] if frame is None else [s for s in frame[self.first] if 0 < s.null_count() < s.len()]
-        return [s.is_not_null().to_list() for s in partly]
+        rows = self.frame[self.first].drop(KEYS)
+        return [s.is_not_null().to_list() for s in rows if 0 < s.null_count() < s.len()]
 
 
-def infer_keys(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, EdmType] | None = None) -> Inference:
+def infer_keys(frame: pl.DataFrame, types: Mapping[str, EdmType] | None = None) -> Inference:
     """The templates that produce the keys, and the rows that each explains.
 
     A frame has the columns PartitionKey and RowKey; its other columns lend their names where they hold the values, with
     ``types`` for what the frame alone does not tell (a Guid, an Int32). Raises UsageError where a frame has no keys.
     """
-    table, total = _read(keys, types or {})
+    table = _read(frame, types or {})
     left = list(range(len(table.keys)))
     kinds: list[tuple[Named, list[int]]] = []
     # What the templates leave is guessed at again, at last with each order of separators taken for a kind.
@@ -131,7 +128,7 @@ def infer_keys(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[st
         whole = Named(Key((Field("p1"),), (Field("r1"),)), dict.fromkeys(("p1", "r1"), EdmType.STRING), (), ())
         shapes.append(_shape(table, whole, left, labels, proved=False))
     shapes.sort(key=lambda s: (-s.rows, str(s.key)))
-    return Inference(tuple(shapes), total, sum(s.explained for s in shapes))
+    return Inference(tuple(shapes), frame.height, sum(s.explained for s in shapes))
 
 
 def _absorb(table: _Table, kinds: list[tuple[Named, list[int]]]) -> None:
@@ -203,27 +200,18 @@ def _without_invented(parts: tuple[Part, ...], named: Named) -> str:
     return re.sub(rf"(?<=[{{(])(?:{names})(?=[}}),])", "?", text) if names else text
 
 
-def _read(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, EdmType]) -> tuple[_Table, int]:
-    """The distinct keys in a fixed order, and the number of rows."""
-    frame = keys if isinstance(keys, pl.DataFrame) else None
-    pairs: Iterable[tuple[str | None, str | None]]
-    if isinstance(keys, pl.DataFrame):
-        missing = [n for n in KEYS if n not in keys.columns]
-        if missing:
-            raise UsageError(f"the table has no column {missing[0]}", fix="give both PartitionKey and RowKey")
-        pairs = zip(*(keys[n].cast(pl.String).to_list() for n in KEYS), strict=True)
-    else:
-        pairs = keys
+def _read(frame: pl.DataFrame, types: Mapping[str, EdmType]) -> _Table:
+    """The distinct keys in a fixed order."""
+    missing = [n for n in KEYS if n not in frame.columns]
+    if missing:
+        raise UsageError(f"the table has no column {missing[0]}", fix="give both PartitionKey and RowKey")
     seen: dict[tuple[str, str], list[int]] = {}
-    total = 0
-    for row, (partition, key) in enumerate(pairs):
-        total += 1
-        if partition is not None and key is not None:
-            known = seen.setdefault((partition, key), [row, 0])
-            known[1] += 1
+    for row, key in enumerate(frame.select(pl.col(KEYS).cast(pl.String)).iter_rows()):
+        if None not in key:
+            seen.setdefault(key, [row, 0])[1] += 1
     ordered = sorted(seen)
     rows = [seen[k] for k in ordered]
-    return _Table(ordered, [n for _, n in rows], [r for r, _ in rows], frame, types), total
+    return _Table(ordered, [n for _, n in rows], [r for r, _ in rows], frame, types)
 
 
 def _column(series: pl.Series, types: Mapping[str, EdmType]) -> SampledColumn | None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from pkadvisor.design.keys.infer.shapes import period_start, ticks_of
-from pkadvisor.design.keys.keyreader import decode_part, fixed_texts, in_order
+from pkadvisor.design.keys.infer.shapes import ticks_of
+from pkadvisor.design.keys.keyreader import fixed_texts, in_order
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import decoder, separators
 from pkadvisor.design.keys.transforms import (
@@ -49,18 +49,13 @@ def read_part(part: Part, text: str, types: Mapping[str, EdmType]) -> Value:
         if not (text.isascii() and text.isdigit() and int(text) <= TICKS_MAX):
             raise ValueError(f"{text[:40]!r} is no time in ticks")
         return int(text) if isinstance(part, Ticks) else TICKS_MAX - int(text)
-    if isinstance(part, Time):
-        start = period_start(text, part.format)
-        if start is None:
-            raise ValueError(f"{text[:40]!r} is not a period {part.format}")
-        return start
-    return value_of(decode_part(part, text, types))
+    return value_of(part.decode(text, Context(dict(types))))
 
 
 def value_of(value: object) -> Value:
     """A decoded value as ``encode`` takes it."""
     if isinstance(value, datetime):
-        return ticks_of(value.replace(tzinfo=None))
+        return ticks_of(value)
     assert value is None or isinstance(value, str | int | float | bytes)
     return value
 

@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 from typing import Final
 
 from pkadvisor.design.keys import transforms
 from pkadvisor.design.keys.transforms import TimeOfDay
-from pkadvisor.design.keys.transforms.periods import FRACTIONS, PIECES, microseconds, time_unit
+from pkadvisor.design.keys.transforms.periods import FRACTIONS, period_start, time_unit
 from pkadvisor.table.edm import (
     INT64_MAX,
     INT64_MIN,
@@ -30,17 +30,17 @@ TOLERANCE: Final = 0.01
 SPAN_YEARS: Final = (1990, 2100)
 """Times outside are taken for other numbers."""
 _TICKS_WIDTHS: Final = (transforms.SHORT_TICKS_DIGITS, transforms.TICKS_DIGITS)
-_UNIX_YEAR_ONE: Final = datetime(1, 1, 1)
+_YEAR_ONE: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def ticks_of(moment: datetime) -> int:
-    """100 ns since year 1 of a moment without a zone, taken as UTC."""
-    delta = moment - _UNIX_YEAR_ONE
+    """100 ns since year 1 of a moment with a zone."""
+    delta = moment - _YEAR_ONE
     return (delta.days * 86_400 + delta.seconds) * TICKS_PER_SECOND + delta.microseconds * 10
 
 
-_EARLIEST: Final = ticks_of(datetime(SPAN_YEARS[0], 1, 1))
-_LATEST: Final = ticks_of(datetime(SPAN_YEARS[1], 1, 1))
+_EARLIEST: Final = ticks_of(datetime(SPAN_YEARS[0], 1, 1, tzinfo=UTC))
+_LATEST: Final = ticks_of(datetime(SPAN_YEARS[1], 1, 1, tzinfo=UTC))
 assert _EARLIEST > TICKS_UNIX_EPOCH
 
 _DATES = ("yyyy-MM-dd", "yyyy_MM_dd", "yyyy.MM.dd", "yyyyMMdd")
@@ -67,36 +67,6 @@ PATTERNS: Final = (
 """Periods that are recognised, in order of preference; with seven digits and Z, a time stands in its plain form."""
 
 
-WEEK: Final = ("YYYY", "ww")
-"""Year and week of ISO 8601, as a pattern writes them."""
-
-
-@lru_cache(maxsize=256)
-def _period(pattern: str) -> re.Pattern[str]:
-    pieces = (re.escape(p) if len(p) == 1 else f"(?P<{p}>[0-9]{{{len(p)}}})" for p in PIECES.findall(pattern))
-    return re.compile("".join(pieces))
-
-
-def period_start(text: str, pattern: str) -> int | None:
-    """The first moment of a period in ticks; None where the text names no period of the pattern."""
-    match = _period(pattern).fullmatch(text)
-    if match is None:
-        return None
-    shown = match.groupdict()
-    if WEEK[0] in shown:
-        try:
-            monday = date.fromisocalendar(int(shown[WEEK[0]]), int(shown[WEEK[1]]), 1)
-        except ValueError:  # a 53rd week in a year of 52
-            return None
-        return ticks_of(datetime(monday.year, monday.month, monday.day))
-    units = [int(shown.get(token) or (1 if token in ("MM", "dd") else 0)) for token in transforms.TIME_UNITS]
-    micros = sum(microseconds(int(shown[token]), token) for token in FRACTIONS if token in shown)
-    try:
-        return ticks_of(datetime(*units, micros))  # type: ignore[arg-type,call-arg]
-    except ValueError:  # 30 February
-        return None
-
-
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What the texts at one place have in common; ``hint`` says what they resemble but cannot be written as."""
@@ -109,22 +79,9 @@ class Shape:
 
     def part(self, name: str) -> transforms.Part:
         """The part of a template that writes such texts from a property."""
-        match self.function:
-            case "pad":
-                return transforms.Pad(name, self.width)
-            case "time":
-                return transforms.Time(name, self.pattern)
-            case "ticks":
-                return transforms.Ticks(name, self.width)
-            case "reverse_ticks":
-                return transforms.ReverseTicks(name)
-            case "sortable":
-                return transforms.Sortable(name)
-            case "reverse_sortable":
-                return transforms.ReverseSortable(name)
-            case "time_of_day":
-                return transforms.TimeOfDay(name, self.pattern)
-        return transforms.Field(name)
+        make: Callable[..., transforms.Part] = transforms.TRANSFORMS.get(self.function, transforms.Field)
+        argument = self.width or self.pattern
+        return make(name, argument) if argument else make(name)
 
     @property
     def certain(self) -> str:
@@ -142,8 +99,6 @@ class Shape:
             case "pad":
                 return 3.4 * self.width + 2
             case "time":
-                if WEEK[0] in self.pattern:
-                    return 14
                 return _PERIOD_BITS[time_unit(self.pattern)]
             case "ticks" | "reverse_ticks":
                 return 45
@@ -157,6 +112,7 @@ class Shape:
 _PERIOD_BITS: Final = {
     "year": 7,
     "month": 11,
+    "week": 14,
     "day": 16,
     "hour": 20,
     "minute": 26,
@@ -222,7 +178,7 @@ def _digits(text: str) -> bool:
 
 def _plausible(text: str, pattern: str) -> bool:
     start = period_start(text, pattern)
-    return start is not None and _EARLIEST <= start < _LATEST
+    return start is not None and SPAN_YEARS[0] <= start.year < SPAN_YEARS[1]
 
 
 def _is_canonical_time(text: str) -> bool:

@@ -41,17 +41,15 @@ from pkadvisor.design.keys.transforms.base import (
     ListPart,
     PeriodPart,
     Transform,
-    Unary,
     Value,
-    shown_name,
 )
-from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text
+from pkadvisor.design.keys.transforms.canonical import canonical_text
 from pkadvisor.design.keys.transforms.escapes import ESCAPED, FORBIDDEN, RANGE_END, escape, escape_expression, unescape
 from pkadvisor.design.keys.transforms.hashes import Hash, Hashed, HashPrefix, Md5Prefix, bucket, bucket_number
 from pkadvisor.design.keys.transforms.lists import Each
 from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sequence, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
-from pkadvisor.design.keys.transforms.texts import Concat, Field, Literal, Lower, Prefix, Reverse, Source, TextOf
+from pkadvisor.design.keys.transforms.texts import Concat, Field, Literal, Lower, Prefix, Reverse, Source
 from pkadvisor.design.keys.transforms.times import (
     SHORT_TICKS_DIGITS,
     TICKS_DIGITS,
@@ -90,16 +88,6 @@ FUNCTIONS: tuple[type[Part], ...] = (
 TRANSFORMS: dict[str, type[Part]] = {part.function: part for part in FUNCTIONS}
 """By the name that a template uses."""
 
-ARGUMENTS: dict[str, tuple[str, ...]] = {name: part.takes for name, part in TRANSFORMS.items()}
-"""What each function takes: a ``source`` is a property or a function of text, ``…`` repeats, brackets may be left
-out."""
-
-INTEGERS: dict[str, tuple[int, int]] = {name: part.integers for name, part in TRANSFORMS.items() if any(part.integers)}
-"""The least and the greatest number that a function takes."""
-
-SOURCES = tuple(name for name, part in TRANSFORMS.items() if part.makes_source)
-"""Functions that may stand inside another: they make text of a property."""
-
 
 def part_properties(parts: Iterable[Part]) -> tuple[str, ...]:
     """The properties that parts are made of, each once, in their order."""
@@ -107,14 +95,11 @@ def part_properties(parts: Iterable[Part]) -> tuple[str, ...]:
 
 
 __all__ = [
-    "ARGUMENTS",
     "ESCAPED",
     "FORBIDDEN",
-    "INTEGERS",
     "MISSING",
     "RANGE_END",
     "SHORT_TICKS_DIGITS",
-    "SOURCES",
     "TICKS_DIGITS",
     "TIME_UNITS",
     "TRANSFORMS",
@@ -143,23 +128,18 @@ __all__ = [
     "Sequence",
     "Sortable",
     "Source",
-    "TextOf",
     "Ticks",
     "Time",
     "TimeOfDay",
-    "Transform",
-    "Unary",
     "Value",
     "bucket",
     "bucket_number",
-    "canonical_expression",
     "canonical_text",
     "check_pattern",
     "clock_tokens",
     "escape",
     "escape_expression",
     "part_properties",
-    "shown_name",
     "time_unit",
     "unescape",
 ]

@@ -36,14 +36,9 @@ NAME = r"""[^\W\d](?:[^(){},'"`]*[^(){},'"`\s])?"""
 """A property name that a template holds as it is."""
 
 
-def is_plain_name(name: str) -> bool:
-    """Whether a property name can stand in a template without backticks."""
-    return re.fullmatch(NAME, name) is not None
-
-
 def shown_name(name: str) -> str:
     """A property name as a template writes it: in backticks where it would not read as a name."""
-    return name if is_plain_name(name) else "`" + name.replace("`", "``") + "`"
+    return name if re.fullmatch(NAME, name) else "`" + name.replace("`", "``") + "`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,35 +285,17 @@ class Transform:
         return self
 
 
-class Unary(Transform):
-    """A transform of one property: a missing value is ``~-``."""
+class Escaped(Transform):
+    """A transform whose text is escaped in a key; a missing value is ``~-``."""
 
     __slots__ = ()
-    property: str
-
-    @builtins.property
-    def properties(self) -> tuple[str, ...]:
-        return (self.property,)
-
-    @builtins.property
-    def atom(self) -> Atom | None:
-        return ("p", self.property)
 
     def plain(self, values: dict[str, Value], context: Context) -> str | None:
         """The text before it is escaped; None where the value is missing."""
-        value = values.get(self.property)
-        return None if value is None else self.text_of(value, context)
-
-    def text_of(self, value: Value, context: Context) -> str:
-        """The text of a value that is present, before it is escaped."""
-        raise NotImplementedError
-
-    def plain_expression(self, context: Context) -> pl.Expr:
-        """``plain`` over a column; null where missing."""
         raise NotImplementedError
 
     def plain_texts(self, context: Context) -> Language:
-        """A language that holds every text that ``text_of`` can give."""
+        """A language that holds every text before it is escaped."""
         return ANY
 
     def usual_length(self, context: Context) -> int | None:
@@ -352,6 +329,29 @@ class Unary(Transform):
     def value_of(self, plain: str, context: Context) -> object:
         """The value behind text that is no longer escaped."""
         raise ValueError(f"{self.function} cannot be undone")
+
+
+class Unary(Escaped):
+    """A transform of one property."""
+
+    __slots__ = ()
+    property: str
+
+    @builtins.property
+    def properties(self) -> tuple[str, ...]:
+        return (self.property,)
+
+    @builtins.property
+    def atom(self) -> Atom | None:
+        return ("p", self.property)
+
+    def plain(self, values: dict[str, Value], context: Context) -> str | None:
+        value = values.get(self.property)
+        return None if value is None else self.text_of(value, context)
+
+    def text_of(self, value: Value, context: Context) -> str:
+        """The text of a value that is present, before it is escaped."""
+        raise NotImplementedError
 
     def renamed(self, names: dict[str, str]) -> Transform:
         from dataclasses import replace

@@ -9,21 +9,12 @@ from __future__ import annotations
 import builtins
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from typing import ClassVar
 
-from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, HashPart, Transform, Value
+from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, HashPart, Value
 from pkadvisor.design.keys.transforms.columns import over_distinct
 from pkadvisor.design.keys.transforms.languages import HEX, Language, Run, digits
-from pkadvisor.design.keys.transforms.texts import (
-    Source,
-    part_of_source,
-    renamed_source,
-    source_expression,
-    source_name,
-    source_properties,
-    source_text,
-)
+from pkadvisor.design.keys.transforms.texts import OfSource, Source, part_of_source, source_name
 from pkadvisor.lazy import U64, np, pl
 from pkadvisor.values import dataclass
 
@@ -55,30 +46,17 @@ def bucket_numbers(texts: pl.Series) -> U64:
     return np.frombuffer(digests, dtype=">u8")[::4]  # 8 of 32 bytes
 
 
-class Hashed(HashPart):
+class Hashed(OfSource, HashPart):
     """What a bucket and a hash prefix share: a source, a number of texts, and the texts in order."""
 
     __slots__ = ()
-    source: Source
     injective: ClassVar[bool] = False
-    decodes: ClassVar[bool] = False
     takes: ClassVar[tuple[str, ...]] = ("source", "integer")
-
-    @builtins.property
-    def properties(self) -> tuple[str, ...]:
-        return source_properties(self.source)
 
     @builtins.property
     def property(self) -> str:
         """The one property behind the source; the first of several."""
         return self.properties[0] if self.properties else ""
-
-    @builtins.property
-    def text_source(self) -> Transform | None:
-        return part_of_source(self.source)
-
-    def over(self, source: Transform) -> Transform | None:
-        return replace(self, source=source.plain_property or source) if isinstance(self.source, str) else None  # type: ignore[type-var]
 
     def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
         return "a hash keeps no order"
@@ -88,18 +66,15 @@ class Hashed(HashPart):
         raise NotImplementedError
 
     def encode(self, values: dict[str, Value], context: Context) -> str:
-        text = source_text(self.source, values, context)
+        text = part_of_source(self.source).plain(values, context)
         return self.hashed(MISSING if text is None else text)
 
     def expression(self, context: Context) -> pl.Expr:
-        hashed = over_distinct(source_expression(self.source, context), self.hashed_column)
+        hashed = over_distinct(part_of_source(self.source).plain_expression(context), self.hashed_column)
         return hashed.fill_null(self.hashed(MISSING))
 
     def decode(self, text: str, context: Context) -> object:
         raise ValueError(f"{self.function} cannot be undone")
-
-    def renamed(self, names: dict[str, str]) -> Transform:
-        return replace(self, source=renamed_source(self.source, names))  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,12 @@ from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ti
 from pkadvisor.design.keys.transforms.columns import in_slices, least_and_greatest, over_span
 from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run, digits
 from pkadvisor.lazy import U64, np, pl
-from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, EdmType
+from pkadvisor.table.edm import RANGES, EdmType
 from pkadvisor.values import dataclass
 
 WHOLE = (EdmType.INT32, EdmType.INT64)
 WIDTH_MAX = 38
 """10^38 is what a 128-bit column holds."""
-_INTEGERS = {EdmType.INT32: (INT32_MIN, INT32_MAX), EdmType.INT64: (INT64_MIN, INT64_MAX)}
 _NARROW = 18
 """Up to this many digits a padding and its complement fit into 64 bits."""
 
@@ -104,7 +103,7 @@ class _Padded(Unary):
 
     def _outermost(self, end: str, context: Context) -> int:
         """The value that a text below, or above, those of all numbers within the limits stands for in a range."""
-        limits, types = self.limits(context), _INTEGERS.get(context.edm(self.property), _INTEGERS[EdmType.INT64])
+        limits, types = self.limits(context), RANGES.get(context.edm(self.property), RANGES[EdmType.INT64])
         assert limits is not None
         if self.order(context) > 0:
             value = limits[0] if end == self.ends[0] else limits[1] + 1

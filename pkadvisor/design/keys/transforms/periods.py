@@ -88,6 +88,29 @@ def descends(pattern: str) -> bool:
     return units in (_WEEK, tuple(TIME_UNITS)[: len(units)])
 
 
+@lru_cache(maxsize=256)
+def _form_of(pattern: str) -> re.Pattern[str]:
+    pieces = (re.escape(p) if len(p) == 1 else f"(?P<{p}>[0-9]{{{len(p)}}})" for p in PIECES.findall(pattern))
+    return re.compile("".join(pieces))
+
+
+def period_start(text: str, pattern: str) -> datetime | None:
+    """The first moment of a period; None where the text names no period of the pattern."""
+    match = _form_of(pattern).fullmatch(text)
+    if match is None:
+        return None
+    shown = {token: int(digits) for token, digits in match.groupdict().items()}
+    units = [shown.get(token, int(token in ("MM", "dd"))) for token in TIME_UNITS]
+    micros = next((microseconds(shown[token], token) for token in FRACTIONS if token in shown), 0)
+    try:
+        if _WEEK[0] in shown:
+            monday = date.fromisocalendar(shown[_WEEK[0]], shown[_WEEK[1]], 1)
+            return datetime(monday.year, monday.month, monday.day, tzinfo=UTC)
+        return datetime(*units, micros, tzinfo=UTC)  # type: ignore[arg-type,misc]
+    except ValueError:  # 30 February, or a 53rd week in a year of 52
+        return None
+
+
 _LEAST = (1, 1, 1, 0, 0, 0)
 """The first month, day, hour, minute and second, and a year."""
 
@@ -132,7 +155,7 @@ def first_moment(digits: str, pattern: str) -> datetime:
         days = monthrange(values[0], values[1])[1] if place == 2 else 0
         if values[place] > (9999, 12, days, 23, 59, 59)[place]:
             values[place:] = _LEAST[place:]
-            return _next_unit(_moment(values), place - 1)
+            return next_unit(_moment(values), place - 1)
     return _moment(values) + (micros if values == fields else timedelta(0))
 
 
@@ -156,7 +179,7 @@ def _moment(values: Sequence[int]) -> datetime:
     return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
 
 
-def _next_unit(moment: datetime, place: int) -> datetime:
+def next_unit(moment: datetime, place: int) -> datetime:
     """A moment that begins a unit, one year, month, day, hour or minute later (by its place)."""
     if place == 0:
         return moment.replace(year=moment.year + 1)

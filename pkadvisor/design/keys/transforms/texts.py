@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar, Union
 
-from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, Transform, Unary, Value, shown_name
+from pkadvisor.design.keys.transforms.base import Atom, Context, Escaped, Transform, Unary, Value, shown_name
 from pkadvisor.design.keys.transforms.canonical import (
     canonical_expression,
     canonical_text,
@@ -19,17 +19,7 @@ from pkadvisor.design.keys.transforms.canonical import (
     read_canonical,
 )
 from pkadvisor.design.keys.transforms.columns import in_slices
-from pkadvisor.design.keys.transforms.escapes import ESCAPED, escape, escape_expression, unescape
-from pkadvisor.design.keys.transforms.languages import (
-    ANY,
-    Language,
-    cut,
-    escaped,
-    exactly,
-    fixed_length,
-    lowered,
-    turned,
-)
+from pkadvisor.design.keys.transforms.languages import Language, cut, exactly, lowered, turned
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
 from pkadvisor.values import dataclass
@@ -124,19 +114,16 @@ class Field(Unary):
         return f"{{{shown_name(self.property)}}}"
 
 
-class TextOf(Transform):
-    """What transforms of text share: a source that is a property or another of them."""
+class OfSource(Transform):
+    """What is made of the text of a property or of another transform: its ``source``."""
 
     __slots__ = ()
     source: Source
     decodes: ClassVar[bool] = False
-    changes_text: ClassVar[bool] = True
-    makes_source: ClassVar[bool] = True
-    takes: ClassVar[tuple[str, ...]] = ("source",)
 
     @builtins.property
     def properties(self) -> tuple[str, ...]:
-        return source_properties(self.source)
+        return part_of_source(self.source).properties
 
     @builtins.property
     def text_source(self) -> Transform | None:
@@ -145,9 +132,20 @@ class TextOf(Transform):
     def over(self, source: Transform) -> Transform | None:
         return replace(self, source=source.plain_property or source) if isinstance(self.source, str) else None  # type: ignore[type-var]
 
+    def renamed(self, names: dict[str, str]) -> Transform:
+        return replace(self, source=renamed_source(self.source, names))  # type: ignore[type-var]
+
+
+class TextOf(OfSource, Escaped):
+    """What transforms of text to text share."""
+
+    __slots__ = ()
+    changes_text: ClassVar[bool] = True
+    makes_source: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ("source",)
+
     def plain(self, values: dict[str, Value], context: Context) -> str | None:
-        """The text before it is escaped; None where the value is missing."""
-        text = source_text(self.source, values, context)
+        text = part_of_source(self.source).plain(values, context)
         return None if text is None else self.changed(text)
 
     def changed(self, text: str) -> str:
@@ -155,38 +153,14 @@ class TextOf(Transform):
         raise NotImplementedError
 
     def plain_expression(self, context: Context) -> pl.Expr:
-        """``plain`` over columns; null where missing."""
-        return self.changed_expression(source_expression(self.source, context))
+        return self.changed_expression(part_of_source(self.source).plain_expression(context))
 
     def changed_expression(self, text: pl.Expr) -> pl.Expr:
         """``changed`` over a column."""
         raise NotImplementedError
 
-    def plain_texts(self, context: Context) -> Language:
-        """A language that holds every text before it is escaped."""
-        return ANY
-
-    def usual_length(self, context: Context) -> int | None:
-        return fixed_length(self.plain_texts(context))
-
-    def texts(self, context: Context) -> Language:
-        shown = escaped(self.plain_texts(context), (*ESCAPED, *context.separators))
-        return (*shown, *exactly(MISSING))
-
-    def encode(self, values: dict[str, Value], context: Context) -> str:
-        plain = self.plain(values, context)
-        return MISSING if plain is None else escape(plain, context.separators)
-
-    def expression(self, context: Context) -> pl.Expr:
-        return escape_expression(self.plain_expression(context), context.separators).fill_null(MISSING)
-
-    def decode(self, text: str, context: Context) -> object:
-        if text == MISSING:
-            return None
-        raise ValueError(f"{self.function} cannot be undone")
-
-    def renamed(self, names: dict[str, str]) -> Transform:
-        return replace(self, source=renamed_source(self.source, names))  # type: ignore[type-var]
+    def escapes(self, context: Context) -> bool:
+        return True
 
 
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -216,7 +190,7 @@ class Lower(TextOf):
         return text.str.replace_many(list(_UPPER), list(_UPPER.lower()))
 
     def plain_texts(self, context: Context) -> Language:
-        return lowered(source_texts(self.source, context))
+        return lowered(part_of_source(self.source).plain_texts(context))
 
     def __str__(self) -> str:
         return f"{{lower({source_name(self.source)})}}"
@@ -251,7 +225,7 @@ class Prefix(TextOf):
         return text.str.head(self.count)
 
     def plain_texts(self, context: Context) -> Language:
-        return cut(source_texts(self.source, context), self.count)
+        return cut(part_of_source(self.source).plain_texts(context), self.count)
 
     def __str__(self) -> str:
         return f"{{prefix({source_name(self.source)},{self.count})}}"
@@ -290,16 +264,13 @@ class Reverse(TextOf):
             lambda texts: in_slices(texts, reversed_texts), return_dtype=pl.String, is_elementwise=True
         )
 
-    def decode(self, text: str, context: Context) -> object:
-
-        if text == MISSING:
-            return None
+    def value_of(self, plain: str, context: Context) -> object:
         if not isinstance(self.source, str):
             raise ValueError("reverse over a function cannot be undone")
-        return read_canonical(unescape(text)[::-1], context.edm(self.source))
+        return read_canonical(plain[::-1], context.edm(self.source))
 
     def plain_texts(self, context: Context) -> Language:
-        return turned(source_texts(self.source, context))
+        return turned(part_of_source(self.source).plain_texts(context))
 
     def __str__(self) -> str:
         return f"{{reverse({source_name(self.source)})}}"
@@ -338,7 +309,7 @@ class Concat(TextOf):
 
     @builtins.property
     def properties(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(p for i in self.items if not isinstance(i, Literal) for p in source_properties(i)))
+        return tuple(dict.fromkeys(name for item in self.items for name in part_of_item(item).properties))
 
     def _inside(self, context: Context) -> Context:
         """The context of the items: as in a key, text that follows a property is escaped inside of properties."""
@@ -348,11 +319,11 @@ class Concat(TextOf):
 
     def plain(self, values: dict[str, Value], context: Context) -> str | None:
         inside = self._inside(context)
-        return "".join(part_of_source(item).encode(values, inside) for item in self.items)
+        return "".join(part_of_item(item).encode(values, inside) for item in self.items)
 
     def plain_expression(self, context: Context) -> pl.Expr:
         inside = self._inside(context)
-        return pl.concat_str([part_of_source(item).expression(inside) for item in self.items])
+        return pl.concat_str([part_of_item(item).expression(inside) for item in self.items])
 
     def renamed(self, names: dict[str, str]) -> Transform:
         return replace(self, items=tuple(i if isinstance(i, Literal) else renamed_source(i, names) for i in self.items))
@@ -364,33 +335,18 @@ class Concat(TextOf):
         return f"{{concat({','.join(shown)})}}"
 
 
-Source = Union[str, Lower, Prefix, Reverse, Concat, Unary]  # noqa: UP007  (a runtime alias)
+Source = Union[str, Escaped]  # noqa: UP007  (a runtime alias)
 """What a transform of text takes: the name of a property, or a transform that makes text of one."""
 
 
-def source_properties(source: Source) -> tuple[str, ...]:
-    """The properties behind a source."""
-    return (source,) if isinstance(source, str) else source.properties
-
-
-def part_of_source(source: Source | Literal) -> Transform:
+def part_of_source(source: Source) -> Escaped:
     """A source as a part: a property is its canonical text."""
     return Field(source) if isinstance(source, str) else source
 
 
-def source_text(source: Source, values: dict[str, Value], context: Context) -> str | None:
-    """The text of a source before any escape; None where it is missing."""
-    return (Field(source) if isinstance(source, str) else source).plain(values, context)
-
-
-def source_expression(source: Source, context: Context) -> pl.Expr:
-    """``source_text`` over columns; null where missing."""
-    return (Field(source) if isinstance(source, str) else source).plain_expression(context)
-
-
-def source_texts(source: Source, context: Context) -> Language:
-    """A language that holds every text of a source, before any escape."""
-    return (Field(source) if isinstance(source, str) else source).plain_texts(context)
+def part_of_item(item: Source | Literal) -> Transform:
+    """A source, or the text between two, as a part."""
+    return item if isinstance(item, Literal) else part_of_source(item)
 
 
 def source_name(source: Source) -> str:

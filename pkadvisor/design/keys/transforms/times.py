@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import ClassVar
 
@@ -18,13 +18,14 @@ from pkadvisor.design.keys.transforms.periods import (
     FRACTIONS,
     PERIOD_S,
     PIECES,
-    TIME_UNITS,
+    TIME_TOKENS,
     check_pattern,
     descends,
     digits_of_bound,
     first_moment,
-    microseconds,
+    next_unit,
     period_expression,
+    period_start,
     time_unit,
     tokens,
 )
@@ -38,6 +39,22 @@ SHORT_TICKS_DIGITS = 18
 _TICKS_ONLY = f"^(?:[0-3][0-9]{{{TICKS_DIGITS - 1}}}|[0-9]{{{SHORT_TICKS_DIGITS}}})$"
 """Ticks up to the year 9999, and beyond by less than their 64 bits hold."""
 TIMES = (EdmType.DATETIME,)
+
+
+def _digits_and_text(pattern: str) -> Iterator[tuple[str, bool]]:
+    """The pieces of a pattern, and whether digits stand in the place of each."""
+    return ((piece, piece in TIME_TOKENS or not piece.strip("f")) for piece in PIECES.findall(pattern))
+
+
+def _texts_of(pattern: str) -> Language:
+    """The texts of a pattern."""
+    pieces = _digits_and_text(pattern)
+    return (tuple(Run(DIGITS, len(p), len(p)) if token else Run(frozenset(p), 1, 1) for p, token in pieces),)
+
+
+def _shape_of(pattern: str) -> str:
+    """The texts of a pattern as a regular expression."""
+    return "".join(f"[0-9]{{{len(p)}}}" if token else re.escape(p) for p, token in _digits_and_text(pattern))
 
 
 class _OfTime(Unary):
@@ -106,24 +123,16 @@ class Time(_OfTime, PeriodPart):
         return period_expression(pl.col(self.property), self.format)
 
     def value_of(self, plain: str, context: Context) -> object:
-        match = re.fullmatch(self._regex(named=True), plain)
-        if match is None:
+        start = period_start(plain, self.format)
+        if start is None:
             raise ValueError(f"{plain[:40]!r} is not {self.format}")
-        fields = {name: int(digits) for name, digits in match.groupdict().items()}
-        if "YYYY" in fields:
-            day = date.fromisocalendar(fields["YYYY"], fields["ww"], 1)
-            return datetime(day.year, day.month, day.day, tzinfo=UTC)
-        units = [fields.get(token, 0 if token in ("HH", "mm", "ss") else 1) for token in TIME_UNITS]
-        micros = next((microseconds(fields[token], token) for token in FRACTIONS if token in fields), 0)
-        return datetime(*units, micros, tzinfo=UTC)  # type: ignore[arg-type,misc]
+        return start
 
     def last_moment(self, first: datetime) -> datetime:
         """The last microsecond of the period that begins with a moment; ValueError or OverflowError after year 9999."""
         unit = self.unit
-        if unit == "year":
-            following = first.replace(year=first.year + 1)
-        elif unit == "month":
-            following = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
+        if unit in ("year", "month"):
+            following = next_unit(first, ("year", "month").index(unit))
         else:
             following = first + timedelta(microseconds=round(PERIOD_S[unit] * 1e6))
         return following - timedelta(microseconds=1)
@@ -139,22 +148,11 @@ class Time(_OfTime, PeriodPart):
     def order(self, context: Context) -> int:
         return 1 if descends(self.format) else 0
 
-    def _regex(self, *, named: bool) -> str:
-        out = ""
-        for piece in PIECES.findall(self.format):
-            if len(piece) > 1:
-                digits = f"[0-9]{{{len(piece)}}}"
-                out += f"(?P<{piece}>{digits})" if named else digits
-            else:
-                out += re.escape(piece)
-        return out
-
     def plain_texts(self, context: Context) -> Language:
-        pieces = PIECES.findall(self.format)
-        return (tuple(Run(DIGITS, len(p), len(p)) if len(p) > 1 else Run(frozenset(p), 1, 1) for p in pieces),)
+        return _texts_of(self.format)
 
     def shape(self, context: Context) -> str:
-        return self._regex(named=False)
+        return _shape_of(self.format)
 
     def __str__(self) -> str:
         return f"{{time({shown_name(self.property)},'{self.format}')}}"
@@ -363,16 +361,10 @@ class TimeOfDay(Unary):
         return _since_midnight("".join(c for c in text if c.isdigit()))
 
     def plain_texts(self, context: Context) -> Language:
-        runs: list[Run] = []
-        for piece in PIECES.findall(self.pattern_of_text):
-            token = piece in _UNITS or _FRACTION.fullmatch(piece)
-            runs.append(Run(DIGITS, len(piece), len(piece)) if token else Run(frozenset(piece), 1, 1))
-        return (tuple(runs),)
+        return _texts_of(self.pattern_of_text)
 
     def shape(self, context: Context) -> str:
-        tokens = clock_tokens(self.pattern_of_text)
-        pieces = PIECES.findall(self.pattern_of_text)
-        return "".join(f"[0-9]{{{len(p)}}}" if p in tokens else re.escape(p) for p in pieces)
+        return _shape_of(self.pattern_of_text)
 
     def __str__(self) -> str:
         form = self.format if isinstance(self.format, int) else f"'{self.format}'"
