@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.keys.keyreader import decode_clocks, decode_key, decode_part, decode_periods, decode_prefix
+from pkadvisor.design.keys.keyreader import decode_clocks, decode_key, decode_periods, decode_prefix
 from pkadvisor.design.keys.scheme import encode
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import (
@@ -43,8 +43,8 @@ def invertible(draw: st.DrawFn) -> tuple[Part, EdmType, object]:
 def test_a_part_decodes_to_its_value(case: tuple[Part, EdmType, object], between: str) -> None:
     part, edm, value = case
     text = part.encode({"p": python_value(value)}, Context({"p": edm}, between))
-    assert decode_part(part, text, {"p": edm}) == value
-    assert decode_part(part, part.encode({"p": None}, Context({"p": edm})), {"p": edm}) is None
+    assert part.decode(text, Context({"p": edm})) == value
+    assert part.decode(part.encode({"p": None}, Context({"p": edm})), Context({"p": edm})) is None
 
 
 @given(templates(), st.data())
@@ -74,15 +74,15 @@ def test_a_whole_key_decodes_to_its_values(case: tuple[tuple[Part, ...], tuple[s
 )
 def test_text_that_is_no_encoding_is_refused(part: Part, edm: EdmType, text: str) -> None:
     with pytest.raises(ValueError):
-        decode_part(part, text, {"p": edm})
+        part.decode(text, Context({"p": edm}))
 
 
 def test_padded_text_comes_back_without_zeros() -> None:
     types = {"p": EdmType.STRING}
-    assert decode_part(Pad("p", 5), "00042", types) == "42"
-    assert decode_part(Pad("p", 5), "000A7", types) == "A7"
-    assert decode_part(Pad("p", 3), "000", types) == "0"
-    assert decode_part(ReversePad("p", 3), "957", types) == "42"
+    assert Pad("p", 5).decode("00042", Context(types)) == "42"
+    assert Pad("p", 5).decode("000A7", Context(types)) == "A7"
+    assert Pad("p", 3).decode("000", Context(types)) == "0"
+    assert ReversePad("p", 3).decode("957", Context(types)) == "42"
 
 
 RACE = parse_template("BIB:{pad(bib,5)}__{name}")
