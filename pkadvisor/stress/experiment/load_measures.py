@@ -257,5 +257,8 @@ def hottest_foreseen(prepared: PreparedDesign) -> float | None:
     loads = LoadMap(bench.population, Schedule(columns, shares[None, :], shares, np.zeros((0, len(columns)))))
     for demand in bench.demands:
         class_cost(demand, design.scheme, bench, design.estimate.transactions, loads.of(demand.query.name))
-    hottest = loads.hottest()
-    return None if hottest is None else hottest[1].entities_per_s
+    growth = prepared.rows_per_key - 1
+    # Where keys have more rows, the partition that fills first may be hotter than the one that is hottest today.
+    filling = loads.first_to_fill(prepared.limits.partition_entities_per_s) if growth else None
+    of_two = [load for _, load in filter(None, (loads.hottest(), filling))]
+    return max((load.entities_per_s + growth * load.scanned_per_s for load in of_two), default=None)
