@@ -13,7 +13,7 @@ from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.schedule import in_hours, schedule_of, timed
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import Floats, np
-from pkadvisor.numbers import ratio
+from pkadvisor.numbers import amount, ratio
 from pkadvisor.observe.minutes import DAY, MinuteSeries
 from pkadvisor.observe.workload import GrowthOf, QueryClass, Workload
 from pkadvisor.stress.load.arrivals import SECOND_NS, Steps
@@ -125,7 +125,7 @@ def grown_by(workload: Workload, months: float) -> Grown:
         note = f"each key has {ratio(factor)} its rows of today: scans read and return so many more, at today's rates"
         return Grown(rows_per_key=factor, notes=(note,))
     note = f"new keys grow to {ratio(factor)} those of today: each key keeps its load, so the load is that of today"
-    return Grown(notes=(f"{note}; --load x{factor:.3g} tests that all of them fall into today's partitions",))
+    return Grown(notes=(f"{note}; --load x{amount(factor)} tests that all of them fall into today's partitions",))
 
 
 def _shares(series: MinuteSeries, first: int, length: int) -> Floats:
