@@ -8,7 +8,7 @@ few keys (a mean over a sample of unequal weights, Horvitz and Thompson 1952).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.demand import Demand
@@ -21,6 +21,10 @@ from pkadvisor.values import dataclass
 
 FOUND = 0.5
 """Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""
+STATES_MOST = 20
+"""Distinct values up to which a property is taken for a state, of which some may have no entity just now: assumed."""
+STATE_ROWS = 0.8
+"""Share of the rows that are in the most frequent state, such as ``done``, at the least: assumed."""
 CHANCE = 1e-4
 """How likely chance may leave so few requests in a random sample as are there, so that it is not chance. Assumed."""
 
@@ -64,7 +68,8 @@ def held_requests(demand: Demand, demands: Sequence[Demand], workload: Workload,
     absent = workload.absent.get(demand.query.name, 0.0)
     if population.complete:
         inserted = inserted_by_log(demands, workload, population)
-        share = share_there(demand, [[one] for one in fixed], inserted, population)
+        each: dict[Atom, float] = {one: share_there(demand, [[one]], inserted, population) for one in fixed}
+        share = share_there(demand, [[one] for one in _telling(each, population)], inserted, population)
         return Held(min(1.0, share + absent), 1.0)
     ids = population.groups(fixed)[0]
     asked, exact = ids[demand.instances], population.exact_rows(name for _, name in fixed)
@@ -84,6 +89,19 @@ def held_requests(demand: Demand, demands: Sequence[Demand], workload: Workload,
     if population.keys_drawn and {*keys} <= {*fixed}:
         return _of_sample(share, population.rows / population.total, "keys", demand, ~gone, keys, population)
     return Held(share, None)
+
+
+def _telling(shares: Mapping[Atom, float], population: Population) -> list[Atom]:
+    """The atoms whose values must be there, by the shares of the requests that find theirs: not that of a state that
+    no entity has now, such as ``new`` in a queue that was drained, where the other values of the query are there."""
+    if all(share < FOUND for share in shares.values()):
+        return list(shares)
+    rows_least = STATE_ROWS * population.rows
+    return [
+        one
+        for one, share in shares.items()
+        if share >= FOUND or population.distinct((one,)) > STATES_MOST or population.counts((one,)).max() < rows_least
+    ]
 
 
 def _deleted(demands: Iterable[Demand]) -> Ints:

@@ -150,3 +150,25 @@ def test_a_log_that_shares_a_few_requests_is_no_sample_of_keys(
         assert told["expected"] > 2 * told["measured"]
         assert "of the requests" in told["sentence"]
         assert told["next"] == "data and a log of the same table and the same time"
+
+
+@pytest.mark.parametrize(
+    ("sites", "states", "contradicts"),
+    [
+        (["a", "b"], ["new"], False),  # the queue was drained
+        (["x", "y"], ["new"], True),  # neither the sites nor the state are there
+        (["x", "y"], ["done"], True),  # a site is no state: the log is of other sites
+    ],
+)
+def test_a_state_that_no_entity_has_now_is_no_contradiction(
+    sites: list[str], states: list[str], contradicts: bool
+) -> None:
+    types = {"site": EdmType.STRING, "state": EdmType.STRING}
+    rows = {"site": ["a", "b"] * 200, "state": ["done"] * 390 + ["printing"] * 10}
+    ghosts = pl.DataFrame({"site": sites, "state": states * len(sites)})
+    population = support.population_of(rows, types, total=400, complete=True, ghosts=ghosts)
+    query = support.query("poll", "site eq '{site}' and state eq '{state}'", draw=Draw(DrawBy.LOG, stated=True))
+    instances = ghosts.with_columns(pl.lit(1 / len(ghosts)).alias("_weight"))
+    workload = Workload("T", (query,), instances={"poll": instances})
+    asked = demands(workload, population, {"poll": (400, 400 + len(ghosts))})
+    assert held_requests(asked[0], asked, workload, population).contradicts == contradicts
