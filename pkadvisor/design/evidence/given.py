@@ -9,7 +9,7 @@ from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, ClassCost, CostEstimate
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.demand import Demand, free_atoms
 from pkadvisor.design.rows.density import density_of
 from pkadvisor.design.rows.fronts import logged_inserts
 from pkadvisor.design.rows.logged.known_entities import inserted_by_log, share_there
@@ -370,7 +370,7 @@ def _looks_up(demand: Demand) -> bool:
     """Whether a logged class asks for values; what is inserted or deleted need not be there."""
     query = demand.query
     asks = query.operation in (Operation.QUERY, Operation.UPDATE)
-    fixed = demand.conditions.equal.keys() - demand.constants.keys()
+    fixed = {*demand.conditions.equal, *demand.conditions.folded} - demand.constants.keys()
     return bool(asks and not query.analytic and query.draw.by is DrawBy.LOG and fixed and len(demand.instances))
 
 
@@ -381,7 +381,7 @@ def _found(demand: Demand, given: Evidence) -> float:
     That no entity has all of them together is no contradiction: such a request finds nothing.
     """
     population = given.bench.population
-    fixed = [("p", n) for n in demand.conditions.equal if n not in demand.constants and population.has(n)]
+    fixed = free_atoms(demand.fixed_atoms(population), demand.constants)
     inserted = inserted_by_log(given.bench.demands, given.bench.workload, population)
     if population.complete:
         return share_there(demand, [[one] for one in fixed], inserted, population)
