@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pkadvisor.design.keys.transforms import Field
 from pkadvisor.design.rows.asked import matching_rows
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.draws import draw_weights

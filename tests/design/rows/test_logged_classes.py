@@ -200,7 +200,8 @@ def test_a_day_and_a_time_of_day_in_it_are_a_time(tmp_path: Path) -> None:
 
 
 def test_what_no_key_tells_is_that_of_the_entity(tmp_path: Path) -> None:
-    """Lower case does not tell how the letters are spelled: the data does. A key that the data lacks is a value that no entity has."""
+    """How the letters are spelled the data tells, and the application need not know; a key that the data lacks is a
+    value that no entity has."""
     (tmp_path / "t.csv").write_text("PartitionKey,RowKey,mail\nT,bo@x,Bo@X\nT,al@x,al@X\n")
     data = profile_dataset(open_datasets([str(tmp_path / "t.csv")])[0])
     lines = [{"op": op, "pk": "T", "rk": rk} for rk in ("bo@x", "al@x", "no@x") for op in ("query", "merge")]
