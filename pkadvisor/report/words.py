@@ -217,7 +217,8 @@ def _unique_in_sample(judged: Judged, population: Population) -> list[str]:
     main, current = judged.advice.recommended.scheme.main, judged.advice.current
     parts = (*main.partition, *main.row)
     names = set(main.properties)
-    one_entity = [set(d.conditions.equal) for d in judged.bench.demands if d.query.operation is not Operation.QUERY]
+    changing = [d.conditions for d in judged.bench.demands if d.query.operation is not Operation.QUERY]
+    one_entity = [{*wanted.equal, *wanted.folded} for wanted in changing]
     if current is not None:
         one_entity.append(set(current.scheme.main.properties))
     if any(part.assigned for part in parts) or any(
@@ -244,7 +245,8 @@ def _changed_by_updates(judged: Judged) -> list[str]:
     fixed = set(current.scheme.main.properties) if current is not None else set()
     writes = (Operation.UPDATE, Operation.UPSERT)
     silent = [d for d in judged.bench.demands if d.query.operation in writes and not d.query.sets]
-    moving = {d.query.name: [n for n in held if n not in fixed | set(d.conditions.equal)] for d in silent}
+    named = {d.query.name: {*d.conditions.equal, *d.conditions.folded} for d in silent}
+    moving = {query: [n for n in held if n not in fixed | names] for query, names in named.items()}
     names = dict.fromkeys(name for moved in moving.values() for name in moved)
     by = ", ".join(f"'{name}'" for name, moved in moving.items() if moved)
     said = "which the recommended keys hold: each change moves a row; declare `sets`"

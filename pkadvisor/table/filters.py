@@ -115,13 +115,27 @@ def entity_number(name: str) -> tuple[str, int]:
 Operand = TypedValue | Parameter
 
 
+_UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LOWERED = str.maketrans(_UPPER, _UPPER.lower())
+
+
+def lower_case(text: str) -> str:
+    """A to Z in lower case: beyond ASCII, languages and Unicode versions disagree."""
+    return text.translate(_LOWERED)
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``property operator operand``."""
+    """``property operator operand``.
+
+    ``folded``: only the text in lower case is known, and any spelling of the property equals it. No request can say
+    that of a property: a key that holds such text serves it, or the client compares.
+    """
 
     property: str
     operator: Operator
     operand: Operand
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +240,10 @@ def format_filter(tree: Filter, *, parameters: bool | None = None) -> str:
 def _format(node: Filter, braces: bool) -> str:
     match node:
         case Comparison():
-            return f"{node.property} {node.operator} {_format_operand(node.operand, braces)}"
+            shown = _format_operand(node.operand, braces)
+            if node.folded and isinstance(node.operand, Parameter):
+                shown = f"'{{lower({node.operand.name})}}'"
+            return f"{node.property} {node.operator} {shown}"
         case Not():
             return f"not ({_format(node.operand, braces)})"
         case And():

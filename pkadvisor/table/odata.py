@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
@@ -42,6 +43,7 @@ from pkadvisor.table.filters import (
     conjuncts,
     fit_types,
     format_filter,
+    lower_case,
     mismatches,
     parameters,
     properties,
@@ -82,6 +84,8 @@ def _holds(comparison: Comparison, actual: TypedValue | None) -> bool:
         raise ValueError(f"parameter {constant.name} is not bound")
     if actual is None or actual.type is not constant.type:
         return False
+    if comparison.folded:
+        return lower_case(str(actual.value)) == lower_case(str(constant.value))
     compare = getattr(operator, comparison.operator)  # named alike; NaN is in no order to Python either
     return bool(compare(order_key(actual), order_key(constant)))
 
@@ -97,7 +101,7 @@ def bind(tree: Filter, values: Mapping[str, TypedValue]) -> Filter:
     def bound(comparison: Comparison) -> Comparison:
         if isinstance(comparison.operand, TypedValue):
             return comparison
-        return Comparison(comparison.property, comparison.operator, _bound(comparison.operand, values))
+        return replace(comparison, operand=_bound(comparison.operand, values))
 
     return with_comparisons(tree, bound)
 
@@ -200,7 +204,8 @@ def parse_filter(text: str, *, parameters: bool = False, limit: int | None = MAX
     ``parameters=True`` allows placeholders: ``'{x}'`` (String), also with text around it (``'BIB:{x}'``),
     ``datetime'{t}'``, ``guid'{g}'``, ``X'{b}'``, ``{x}L`` (Int64), ``{x:Double}`` (any type by name) and a bare ``{x}``
     (the type of what is bound); numbers and times take an offset: ``{x+10}``, ``{t-24h}`` with s, min, h, d, w. In
-    strings ``{{`` and ``}}`` are literal braces then. ``limit`` None lifts the service's 15 comparisons.
+    strings ``{{`` and ``}}`` are literal braces then, and behind ``eq`` ``'{lower(x)}'`` is a text that is known in
+    lower case alone. ``limit`` None lifts the service's 15 comparisons.
 
     A bare property means ``eq true``; ``5 lt a`` becomes ``a gt 5``. Raises FilterSyntaxError, FilterLimitError.
     """

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from pkadvisor.errors import caret, did_you_mean
-from pkadvisor.table.edm import EdmType, TypedValue, parse_literal
+from pkadvisor.table.edm import KEYS, EdmType, TypedValue, parse_literal
 from pkadvisor.table.filters import (
     TICKS_PER_UNIT,
     And,
@@ -194,6 +194,12 @@ class FilterBuilder:
             self.fail("a comparison needs a property on one side", left, "write Name eq constant")
         if left.type != "NAME":
             left, operator, right = right, operator.flipped, left
+        if self.parameters and (folded := _FOLDED.fullmatch(right)):
+            if operator is not Operator.EQ or str(left) in KEYS:
+                what = "lower() stands behind eq alone, and not beside a key"
+                self.fail(what, right, f"write '{{{folded[1]}}}'")
+            operand = self.placeholder(right, f"{{{folded[1]}}}", EdmType.STRING)
+            return Comparison(str(left), operator, operand, folded=True)
         return Comparison(str(left), operator, self.operand(right))
 
     def quote_hint(self, token: Token) -> str:
@@ -279,6 +285,7 @@ class FilterBuilder:
             self.fail(str(problem), token)
 
 
+_FOLDED = re.compile(r"'\{\s*lower\(\s*([^(){}']*?)\s*\)\s*\}'")
 _TYPES = {t.value.lower(): t for t in EdmType}  # design files write them in lower case
 _PLACEHOLDER_TEXT = (
     r"\{\s*([^\W\d][\w]*(?:\.[\w]+)*)\s*"

@@ -125,7 +125,7 @@ def _asked_features(asked: Asked, world: World) -> set[str]:
                 out.add("filter not")
             case Compare():
                 operand = "parameter" if isinstance(condition.operand, Parameter) else "constant"
-                if condition.operator in ("eq", "ne"):
+                if condition.operator in ("eq", "ne", "lower"):
                     out.add(f"filter {condition.operator} {operand}")
                 else:
                     ranges.setdefault(condition.name, set()).add(condition.operator)

@@ -74,6 +74,8 @@ def operand_text(operand: Parameter | Constant, edm: str) -> str:
 def condition_text(condition: Condition, types: Mapping[str, str]) -> str:
     """One conjunct."""
     match condition:
+        case Compare(operator="lower"):
+            return f"{condition.name} eq '{{lower({condition.operand.name})}}'"  # type: ignore[union-attr]
         case Compare():
             return f"{condition.name} {condition.operator} {operand_text(condition.operand, types[condition.name])}"
         case Negated():

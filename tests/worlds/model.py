@@ -28,7 +28,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Compare:
-    """``property operator operand``."""
+    """``property operator operand``; ``lower`` holds for every spelling of a text of which the lower case is known."""
 
     name: str
     operator: str

@@ -97,6 +97,8 @@ def holds(left: Value | None, operator: str, right: Value, edm: str) -> bool:
         return left == right
     if operator == "ne":
         return left != right
+    if operator == "lower":
+        return _lower(str(left)) == _lower(str(right))
     a, b = order_of(left, edm), order_of(right, edm)
     if operator == "gt":
         return bool(a > b)  # type: ignore[operator]
@@ -105,6 +107,11 @@ def holds(left: Value | None, operator: str, right: Value, edm: str) -> bool:
     if operator == "lt":
         return bool(a < b)  # type: ignore[operator]
     return bool(a <= b)  # type: ignore[operator]
+
+
+def _lower(text: str) -> str:
+    """A to Z in lower case."""
+    return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in text)
 
 
 def shifted(value: Value, offset: int, edm: str) -> Value:

@@ -17,7 +17,7 @@ from pkadvisor.design.load.windows import by_rate
 from pkadvisor.design.rows.arrivals import arrival_notes, differ
 from pkadvisor.design.rows.coded_rows import Sizes
 from pkadvisor.design.rows.counters import counter_rises, named_together
-from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.demand import Demand, free_atoms
 from pkadvisor.design.rows.dependencies import keep_dependencies, sentences
 from pkadvisor.design.rows.fronts import keep_logged_inserts
 from pkadvisor.design.rows.logged.choices import plain_name
@@ -346,8 +346,7 @@ def _strangers(demands: tuple[Demand, ...], workload: Workload, population: Popu
     """
     inserted, out = inserted_by_log(demands, workload, population), []
     for demand in demands:
-        named = demand.conditions.equal.keys() - demand.constants.keys()
-        fixed = [("p", name) for name in sorted(named) if population.has(name)]
+        fixed = sorted(free_atoms(demand.fixed_atoms(population), demand.constants))
         deletes = demand.query.operation is Operation.DELETE  # an export after the log does not have what is deleted
         if demand.query.draw.by is DrawBy.LOG and fixed and len(demand.returned) and not deletes:
             there = share_there(demand, [fixed], inserted, population)

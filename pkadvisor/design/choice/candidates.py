@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, product
 
 from pkadvisor.design.choice.asked_texts import asked, spellings
-from pkadvisor.design.choice.key_building import SINGLE_PARTITION_MAX, KeyGround, complete, part_for, range_parts, unfit
+from pkadvisor.design.choice.key_building import (
+    SINGLE_PARTITION_MAX,
+    KeyGround,
+    complete,
+    part_asked,
+    part_for,
+    range_parts,
+    unfit,
+)
 from pkadvisor.design.keys.conditions import NearRule
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field, Hash, Literal, Lower, Part, Prefix, Time
@@ -38,7 +46,8 @@ SUBSETS_MAX = 4
 
 def equalities(demand: Demand, ground: KeyGround) -> tuple[str, ...]:
     """A class's equality properties, the most shared first; ties keep the order of the filter."""
-    names = [n for n in (*demand.conditions.equal, *demand.conditions.any_of) if ground.population.may_be_key(n)]
+    wanted = demand.conditions
+    names = [n for n in (*wanted.equal, *wanted.folded, *wanted.any_of) if ground.population.may_be_key(n)]
     names = [n for n in names if n not in ground.bench.secret]
     return tuple(sorted(names, key=lambda n: -ground.weight(n)))
 
@@ -75,11 +84,11 @@ def natural_key(ground: KeyGround) -> Iterator[Key]:
     """One property that identifies an entity becomes the PartitionKey; the RowKey stays empty."""
     groups = shared_values(ground.bench)
     for demand in ground.reading():
-        for name in demand.conditions.equal:
+        for name in (*demand.conditions.equal, *demand.conditions.folded):
             if any(name in group for group in groups):
                 continue
-            if ground.population.may_be_key(name) and ground.population.surplus([("p", name)]) == 0:
-                partition = [part_for(name, ground.population)]
+            partition = [part_asked(name, demand, ground.population)]
+            if ground.population.may_be_key(name) and ground.population.surplus(atoms_of(partition)) == 0:
                 yield Key(tuple(partition), ground.join(complete(partition, [], ground)))
 
 
@@ -92,15 +101,15 @@ def compound_key(ground: KeyGround) -> Iterator[Key]:
     for demand in ground.reading():
         for name, count in demand.conditions.one_beginning.items():
             equal = equalities(demand, ground)
-            beginning = [*(part_for(n, ground.population) for n in equal), Prefix(name, count)]
+            beginning = [*(part_asked(n, demand, ground.population) for n in equal), Prefix(name, count)]
             for last in ([*range_parts(demand, ground.population, set(equal))], []):
                 yield Key(ground.join(beginning), ground.join(complete(beginning, last, ground)))
         tail = range_parts(demand, ground.population, set(equalities(demand, ground)))
         spares = bool(demand.conditions.ranges) or demand.query.top is not None
         for first, second in _equality_splits(demand, ground):
-            partition = [part_for(n, ground.population) for n in first]
+            partition = [part_asked(n, demand, ground.population) for n in first]
             for last in [tail] if spares or not tail else [tail, []]:
-                row = complete(partition, [*(part_for(n, ground.population) for n in second), *last], ground)
+                row = complete(partition, [*(part_asked(n, demand, ground.population) for n in second), *last], ground)
                 yield Key(ground.join(partition), ground.join(row))
 
 
@@ -124,8 +133,8 @@ def time_bucket(ground: KeyGround) -> Iterator[Key]:
             steady = tuple(n for n in names if n not in changing)
             tail = range_parts(demand, ground.population, set(equal)) or [part_for(name, ground.population)]
             for pattern, lead in product(PERIODS, dict.fromkeys((names, steady))):
-                fixed, period = [ground.part(n) for n in lead], Time(name, pattern)
-                row = [*(ground.part(n) for n in names if n not in lead), *tail]
+                fixed, period = [part_asked(n, demand, ground.population) for n in lead], Time(name, pattern)
+                row = [*(part_asked(n, demand, ground.population) for n in names if n not in lead), *tail]
                 for partition in [[*fixed, period]] + ([[period, *fixed]] if fixed and name in alone else []):
                     yield Key(ground.join(partition), ground.join(complete(partition, row, ground)))
 
@@ -136,7 +145,7 @@ def arrival_bucket(ground: KeyGround) -> Iterator[Key]:
     if name is None or ground.types.get(name) is not EdmType.DATETIME or not ground.population.may_be_key(name):
         return
     for demand in [d for d in ground.reading() if d.query.filter is not None][:2]:
-        parts = [part_for(n, ground.population) for n in equalities(demand, ground) if n != name]
+        parts = [part_asked(n, demand, ground.population) for n in equalities(demand, ground) if n != name]
         for pattern in ("yyyyMM", "yyyyMMdd"):
             partition = [*parts, Time(name, pattern)]
             if parts and ground.population.distinct(atoms_of(partition)) == ground.population.distinct(atoms_of(parts)):
@@ -163,8 +172,8 @@ def _keys_of_set(names: list[str], ground: KeyGround) -> Iterator[Key]:
         for demand in ground.reading():
             used = set(names)
             rest = [
-                part_for(n, ground.population)
-                for n in demand.conditions.equal
+                part_asked(n, demand, ground.population)
+                for n in (*demand.conditions.equal, *demand.conditions.folded)
                 if ground.population.may_be_key(n) and n not in used
             ]
             tail = range_parts(demand, ground.population, used | set(demand.conditions.equal))
@@ -179,7 +188,7 @@ def isolated_key(ground: KeyGround) -> Iterator[Key]:
     lead = part_for(name, ground.population)
     for demand in ground.reading():
         others = [n for n in equalities(demand, ground) if n != name]
-        parts = [lead, *(part_for(n, ground.population) for n in others)]
+        parts = [lead, *(part_asked(n, demand, ground.population) for n in others)]
         tail = range_parts(demand, ground.population, {name, *others})
         for cut in range(1, len(parts) + 1):
             yield Key(ground.join(parts[:cut]), ground.join(complete(parts[:cut], [*parts[cut:], *tail], ground)))
@@ -194,7 +203,7 @@ def single_partition(ground: KeyGround) -> Iterator[Key]:
     if ground.population.total > SINGLE_PARTITION_MAX and not ground.bench.workload.transactions:
         return
     for demand in ground.reading():
-        parts = [part_for(n, ground.population) for n in equalities(demand, ground)]
+        parts = [part_asked(n, demand, ground.population) for n in equalities(demand, ground)]
         tail = range_parts(demand, ground.population, set(demand.conditions.equal))
         partition: list[Part] = [Literal("all")]
         yield Key(tuple(partition), ground.join(complete(partition, [*parts, *tail], ground)))
@@ -206,7 +215,7 @@ def unique_partition(ground: KeyGround) -> Iterator[Key]:
     begins with. Also without what a rule makes of a property that is there, and by what identifies alone."""
     for demand in ground.reading():
         names = sorted(equalities(demand, ground), key=lambda n: -ground.bounded(n))
-        parts = [part_for(n, ground.population) for n in names]
+        parts = [part_asked(n, demand, ground.population) for n in names]
         tail = range_parts(demand, ground.population, set(demand.conditions.equal))
         for lead in (parts, [*parts, *tail], tail):
             for whole in (complete([], lead, ground), complete([], _without_ruled(lead, ground), ground)):
@@ -235,8 +244,8 @@ def folded_key(ground: KeyGround) -> Iterator[Key]:
         if not folded:
             continue
 
-        def part(name: str, folded: list[str] = folded) -> Part:
-            return Lower(name) if name in folded else ground.part(name)
+        def part(name: str, folded: list[str] = folded, demand: Demand = demand) -> Part:
+            return Lower(name) if name in folded else part_asked(name, demand, population)
 
         for first, second in _equality_splits(demand, ground):
             tail = range_parts(demand, population, {*first, *second})

@@ -14,9 +14,10 @@ from functools import partial
 from pkadvisor.design.choice.key_building import KeyGround
 from pkadvisor.design.cost.buckets import BucketCount, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
-from pkadvisor.design.keys.transforms import Hash, Literal, part_properties
+from pkadvisor.design.keys.transforms import Escaped, Field, Hash, Literal, Lower, Part, part_properties
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost, CostEstimate
 from pkadvisor.design.plan.access_plan import Access
+from pkadvisor.design.rows.atoms import atoms_of
 
 VALUES_PER_BUCKET = 4
 """Distinct values at hand for each bucket at the least: of fewer, a bucket is hardly more than a value. Assumed."""
@@ -57,23 +58,23 @@ def refine(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
     """
     bench, scheme, key = ground.bench, estimate.scheme, estimate.scheme.main
     limits, horizon = bench.limits, estimate.horizon_factor
-    properties = bucket_properties(key, ground)
+    hashed = bucketed_texts(key, ground)
     if estimate.hot is not None and estimate.hot.entities_per_s * horizon > limits.partition_entities_per_s:
         for some, costs in ((bench, estimate.classes), _served_well(estimate, ground)):
             for bucket in buckets_by(
-                properties, partial(partition_buckets, scheme=scheme, bench=some, costs=costs), ground
+                hashed, partial(partition_buckets, scheme=scheme, bench=some, costs=costs), ground
             ):
                 yield KeyScheme(Key((*key.partition, Literal(ground.separator), bucket), key.row), (), "hash bucket")
     if any(v.code in SCANNED for v in estimate.violations):
         yield from _in_buckets_of_its_own(scheme, ground)
     fronts = estimate.fronts.lasting(limits.lasting_s)
     if fronts is not None and estimate.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
-        own = part_properties(variable(key.partition))
+        own = [text_of(name, key.partition) for name in part_properties(variable(key.partition))]
 
-        def needed(name: str) -> BucketCount | None:
-            return append_buckets(name, scheme, bench, estimate.classes, estimate.inserts_per_s_peak)
+        def needed(text: Escaped) -> BucketCount | None:
+            return append_buckets(text, scheme, bench, estimate.classes, estimate.inserts_per_s_peak)
 
-        for bucket in (*buckets_by(properties, needed, ground), *buckets_by(own, needed, ground, len(own))):
+        for bucket in (*buckets_by(hashed, needed, ground), *buckets_by(own, needed, ground, len(own))):
             lead = (bucket, Literal(ground.separator)) if key.partition else (bucket,)
             yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
 
@@ -83,12 +84,13 @@ def _in_buckets_of_its_own(scheme: KeyScheme, ground: KeyGround) -> Iterator[Key
     bucket in its order, and entities that have it in common still share a partition."""
     key = scheme.main
     own = variable(key.partition)
-    if len(own) == 1 and own[0].injective and not own[0].bucket_count and len(own[0].properties) == 1:
-        (name,) = own[0].properties
-        if ground.population.distinct([("p", name)]) > 1:
+    whole = len(own) == 1 and (own[0].injective or own[0].tells_folded)
+    if whole and not own[0].bucket_count and len(own[0].properties) == 1:
+        text = text_of(own[0].properties[0], own)
+        if ground.population.distinct(atoms_of([text])) > 1:
             for count in FOLDED_INTO:
                 row = ground.join((*own, *variable(key.row)))
-                yield KeyScheme(Key((Hash(name, count),), row), (), "hash bucket")
+                yield KeyScheme(Key((_bucket(text, count),), row), (), "hash bucket")
 
 
 def recounted(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
@@ -98,11 +100,11 @@ def recounted(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme]:
     allowed = limits.partition_entities_per_s * limits.headroom_warn_share
     for bucket in scheme.main.partition:
         built = bucket.bucket_count
-        if built is None or not bucket.bucketed_property or estimate.hot is None or not scheme.index_rows:
+        if built is None or bucket.bucketed is None or estimate.hot is None or not scheme.index_rows:
             continue
         count = math.ceil(built * estimate.hot.entities_per_s * BREAK_ENOUGH / allowed)
         if 1 < count < built:
-            fewer = Hash(bucket.bucketed_property, count)
+            fewer = _bucket(bucket.bucketed, count)
             partition = tuple(fewer if part == bucket else part for part in scheme.main.partition)
             keys = [
                 replace(key, partition=partition) if key.partition == scheme.main.partition else key
@@ -120,16 +122,29 @@ def _served_well(estimate: CostEstimate, ground: KeyGround) -> tuple[Bench, tupl
     return replace(ground.bench, demands=tuple(d for d, _ in served)), tuple(c for _, c in served)
 
 
-def bucket_properties(key: Key, ground: KeyGround) -> list[str]:
-    """Properties to bucket by: in the RowKey, so that a point read can compute it; the one most filters fix first."""
+def bucketed_texts(key: Key, ground: KeyGround) -> list[Escaped]:
+    """Properties to bucket by: in the RowKey, so that a point read can compute it, and in lower case where the RowKey
+    is; the one most filters fix first."""
     partition = part_properties(key.partition)
     names = [name for name in part_properties(key.row) if name not in partition]
     spread = [n for n in names if ground.population.distinct([("p", n)]) > 16]
-    return sorted(spread, key=lambda n: (-ground.weight(n), names.index(n)))
+    return [text_of(n, key.row) for n in sorted(spread, key=lambda n: (-ground.weight(n), names.index(n)))]
+
+
+def text_of(name: str, parts: Iterable[Part]) -> Escaped:
+    """The text of a property as the parts of a key read it: whoever makes these may know no more of it."""
+    return Field(name) if any(part.reads_case(name) for part in parts) else Lower(name)
+
+
+def _bucket(text: Escaped, count: int) -> Hash:
+    return Hash(text.plain_property or text, count)
 
 
 def buckets_by(
-    names: Iterable[str], needed: Callable[[str], BucketCount | None], ground: KeyGround, most: int = BUCKETED_BY
+    texts: Iterable[Escaped],
+    needed: Callable[[Escaped], BucketCount | None],
+    ground: KeyGround,
+    most: int = BUCKETED_BY,
 ) -> Iterator[Hash]:
     """The buckets that a key needs by its first ``most`` properties with values enough: those with head-room at the
     horizon, as many as bear so much that more is no merit, and as few as have the room for growth to plan for. Where
@@ -139,24 +154,24 @@ def buckets_by(
     property of fewer than ``VALUES_PER_BUCKET`` values for each bucket gives way to the next.
     """
     left, filled = most, list[Hash]()
-    for name in names:
+    for text in texts:
         if not left:
             return
-        buckets = needed(name)
+        buckets = needed(text)
         counts = (
             [] if buckets is None else [c for c in (buckets.comfort, buckets.limit, buckets.nearest) if c is not None]
         )
-        room = ground.population.distinct([("p", name)]) // VALUES_PER_BUCKET
+        room = ground.population.distinct(atoms_of([text])) // VALUES_PER_BUCKET
         count = next((c for c in counts if c <= room), None)
         if counts and count is None:
-            filled += [Hash(name, 2 ** int(math.log2(room)))] if room > 1 else []
+            filled += [_bucket(text, 2 ** int(math.log2(room)))] if room > 1 else []
             continue
         left -= 1
         if count is not None and count > 1:
-            yield Hash(name, count)
+            yield _bucket(text, count)
             if buckets is not None and buckets.ample is not None and count < buckets.ample <= room:
-                yield Hash(name, buckets.ample)
+                yield _bucket(text, buckets.ample)
             if buckets is not None and buckets.planned is not None and 1 < buckets.planned < count:
-                yield Hash(name, buckets.planned)
+                yield _bucket(text, buckets.planned)
     if left == most:
         yield from filled[:1]

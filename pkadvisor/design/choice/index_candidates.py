@@ -15,16 +15,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from pkadvisor.design.choice.candidates import PERIODS, equalities
-from pkadvisor.design.choice.finer_keys import bucket_properties, buckets_by
-from pkadvisor.design.choice.key_building import KeyGround, digits, part_for, range_parts
+from pkadvisor.design.choice.finer_keys import bucketed_texts, buckets_by
+from pkadvisor.design.choice.key_building import KeyGround, digits, part_asked, part_for, range_parts
 from pkadvisor.design.choice.kind_labels import label_word
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lead, leading_text, variable
-from pkadvisor.design.keys.transforms import Hash, Literal, Part, Time, part_properties
+from pkadvisor.design.keys.transforms import Hash, Literal, Part, Time
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
-from pkadvisor.design.load.identifiers import identities
+from pkadvisor.design.load.identifiers import identities, told
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.fronts import write_fronts
@@ -53,8 +53,9 @@ def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:
 def fits_inside(main: Key, demand: Demand, ground: KeyGround) -> bool:
     """Whether a class fixes the PartitionKey but for its buckets, each of which takes a request, so that an index row
     for it can lie in the same partition."""
-    named = {name for part in main.partition if part.bucket_count is None for name in part.properties}
-    return named <= set(equalities(demand, ground))
+    names = {*equalities(demand, ground)}
+    named = [part for part in variable(main.partition) if part.bucket_count is None]
+    return all(names & demand.conditions.fixed_in(part) >= {*part.properties} for part in named)
 
 
 def index_rows(main: Key, demand: Demand, ground: KeyGround) -> Iterator[IndexRow]:
@@ -75,7 +76,7 @@ def index_rows(main: Key, demand: Demand, ground: KeyGround) -> Iterator[IndexRo
 def _rows_under(names: Sequence[str], main: Key, demand: Demand, ground: KeyGround) -> Iterator[IndexRow]:
     """Index rows that would serve one class, with what it fixes in one order."""
     population, isolation = ground.population, ground.bench.workload.isolation
-    fixed = [part_for(n, population) for n in names]
+    fixed = [part_asked(n, demand, population) for n in names]
     tail = range_parts(demand, population, set(names))
     one_range = bool(fixed and tail) and _asks_one_range(demand, tail[0].properties[0])
     if not one_range or _narrows(demand, fixed, tail[0].properties[0], ground):
@@ -116,7 +117,7 @@ def _rows_of(
     rest = _telling([*fixed, *tail], main, ground)
     sequence = [p for p in main.row if p.assigned]
     if fits_inside(main, demand, ground) and demand.of_values is None:
-        inner = [p for p in fixed if p.properties[0] not in held]
+        inner = [p for p in fixed if p.properties[0] not in held and p not in main.partition]
         row = [*inner, *tail, *(p for p in rest if p.properties[0] not in held), *sequence]
         if row:
             yield IndexRow(Key(main.partition, ground.join(row, _label([*inner, *tail]))), "full")
@@ -194,7 +195,7 @@ def _telling(known: Sequence[Part], main: Key, ground: KeyGround) -> list[Part]:
     if these are the whole table, or all its values were counted. A time is no proof: two things may happen at once.
     """
     population = ground.population
-    there = set(part_properties(known))
+    there = {n for part in known for n in part.properties if part.reads_case(n)} | told(atoms_of(known), population)
     every = [*variable(main.partition), *variable(main.row)]
     by_name: dict[tuple[str, ...], Part] = {}
     for part in every:
@@ -312,17 +313,17 @@ def refine_rows(estimate: CostEstimate, ground: KeyGround) -> Iterator[KeyScheme
     if via:
         labelled = leading_text(scheme.index_rows[via - 1].key.partition[-1:]).endswith(":")
         separated = () if labelled else (Literal(ground.separator),)
-        names = bucket_properties(scheme.index_rows[via - 1].key, ground)
-        needed = buckets_by(names, lambda n: partition_buckets(n, scheme, bench, estimate.classes, via=via), ground)
+        texts = bucketed_texts(scheme.index_rows[via - 1].key, ground)
+        needed = buckets_by(texts, lambda n: partition_buckets(n, scheme, bench, estimate.classes, via=via), ground)
         for bucket in needed:
             yield _finer(scheme, via, (), (*separated, bucket), "hash bucket")
         for period in _periods(estimate, via, ground):
             yield _finer(scheme, via, (), (*separated, period), "time bucket")
     front = _via(scheme, _appending(estimate, bench)) if APPENDS in broken else 0
     if front:
-        names, inserts = bucket_properties(scheme.index_rows[front - 1].key, ground), estimate.inserts_per_s_peak
+        texts, inserts = bucketed_texts(scheme.index_rows[front - 1].key, ground), estimate.inserts_per_s_peak
         needed = buckets_by(
-            names, lambda n: append_buckets(n, scheme, bench, estimate.classes, inserts, via=front), ground
+            texts, lambda n: append_buckets(n, scheme, bench, estimate.classes, inserts, via=front), ground
         )
         for bucket in needed:
             yield _finer(scheme, front, (bucket, Literal(ground.separator)), (), "hash bucket")

@@ -11,6 +11,7 @@ from pkadvisor.design.keys.transforms import (
     Atom,
     Field,
     Literal,
+    Lower,
     Pad,
     Part,
     ReversePad,
@@ -19,10 +20,9 @@ from pkadvisor.design.keys.transforms import (
     Sequence,
     Sortable,
     Ticks,
-    part_properties,
 )
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, collides, decides, missing_identifiers
+from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, collides, decides, missing_identifiers, told
 from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, named_like_measure, width_of
 from pkadvisor.design.rows.arrivals import tells_arrival
 from pkadvisor.design.rows.atoms import atoms_of
@@ -135,7 +135,7 @@ class KeyGround:
         return sum(
             d.query.rate.mean_per_s
             for d in self.bench.demands
-            if name in d.conditions.equal or name in d.conditions.any_of
+            if name in {*d.conditions.equal, *d.conditions.folded, *d.conditions.any_of}
         )
 
     def bounded(self, name: str) -> float:
@@ -177,6 +177,11 @@ def part_for(name: str, population: Population, *, descending: bool = False, ord
     if edm is EdmType.DOUBLE and (ordered or name in population.ordered):
         return ReverseSortable(name) if descending else Sortable(name)
     return Field(name)
+
+
+def part_asked(name: str, demand: Demand, population: Population) -> Part:
+    """The piece of key for a property that a class fixes: its text in lower case where the class knows no more."""
+    return Lower(name) if name in demand.conditions.folded else part_for(name, population)
 
 
 def join(parts: Iterable[Part], separator: str, prefix: str = "") -> tuple[Part, ...]:
@@ -283,7 +288,8 @@ def _unique_in_sample(partition: list[Part], row: list[Part], ground: KeyGround)
     atoms = atoms_of([*partition, *row])
     if population.surplus(atoms) == 0:
         return row
-    used = set(part_properties((*partition, *row)))
+    parts = (*partition, *row)
+    used = {n for part in parts for n in part.properties if part.reads_case(n)} | told(atoms, population)
     changing = unfit(ground)
     spare = [n for n in population.types if n not in used and n not in changing and _identifies(n, population)]
     fixed = [n for d in ground.reading() for n in d.conditions.equal]

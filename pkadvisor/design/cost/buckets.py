@@ -13,7 +13,7 @@ import math
 from pkadvisor.design.cost.class_cost import has_row
 from pkadvisor.design.cost.plan_reads import read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme
-from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text, part_properties
+from pkadvisor.design.keys.transforms import MISSING, Context, Escaped, Part, part_properties
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, ClassCost
 from pkadvisor.design.plan.access_plan import Access
 from pkadvisor.design.rows.arrivals import newest_rows
@@ -173,15 +173,20 @@ def _least(demand: BucketDemand, allowed_per_s: float) -> int | None:
 
 
 def partition_buckets(
-    name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], around: int | None = None, via: int = 0
+    text: Escaped,
+    scheme: KeyScheme,
+    bench: Bench,
+    costs: tuple[ClassCost, ...],
+    around: int | None = None,
+    via: int = 0,
 ) -> BucketCount:
-    """Buckets of ``name`` for the hottest partition of a scheme's main key, at the horizon.
+    """Buckets of ``text`` for the hottest partition of a scheme's main key, at the horizon.
 
-    ``costs`` are those of the scheme; a hash of ``name`` in its PartitionKey counts as not being there. ``via`` is an
+    ``costs`` are those of the scheme; a hash of ``text`` in its PartitionKey counts as not being there. ``via`` is an
     index row (from 1) in another partition whose key is looked at instead.
     """
     limits = bench.limits
-    demand = _partition_demand(name, scheme, bench, costs, via)
+    demand = _partition_demand(text, scheme, bench, costs, via)
     account = float(limits.account_requests_per_s)
     share, horizon = limits.headroom_warn_share, bench.horizon_factor
     target = limits.partition_entities_per_s
@@ -189,7 +194,7 @@ def partition_buckets(
 
 
 def append_buckets(
-    name: str,
+    text: Escaped,
     scheme: KeyScheme,
     bench: Bench,
     costs: tuple[ClassCost, ...],
@@ -197,7 +202,7 @@ def append_buckets(
     around: int | None = None,
     via: int = 0,
 ) -> BucketCount | None:
-    """Buckets of ``name`` before a PartitionKey that appends, at the horizon; None where its fronts are unknown.
+    """Buckets of ``text`` before a PartitionKey that appends, at the horizon; None where its fronts are unknown.
 
     ``via`` is an index row (from 1) in another partition whose key is looked at instead of the main one.
 
@@ -206,11 +211,11 @@ def append_buckets(
     """
     limits, horizon = bench.limits, bench.horizon_factor
     key, row = list(scheme.each_key())[via]
-    parts = without_hash(key.partition, name)
+    parts = without_hash(key.partition, text)
     fronts = write_fronts(parts, bench.population, limits, inserts_per_s or None).lasting(limits.lasting_s)
     if fronts is None:
         return None
-    divided = fronts if name not in set(part_properties(parts)) else 1.0
+    divided = 1.0 if set(text.properties) & set(part_properties(parts)) else fronts
     direct: list[tuple[Ints, Floats]] = []
     reads = []
     for demand, cost in zip(bench.demands, costs, strict=True):
@@ -225,12 +230,12 @@ def append_buckets(
                 continue
             rate = cost.peak_per_s * query.draw.share * horizon / divided
             entities = cost.entities_read
-            if _names(demand, name):
+            if _names(demand, text):
                 direct.append((demand.instances, demand.weights * cost.peak_per_s * query.draw.share * entities))
             else:
                 reads.append(_asked(rate, entities, cost, math.inf))
     return bucket_count(
-        _demand(name, bench.population, direct, reads, horizon / divided),
+        _demand(text, bench.population, direct, reads, horizon / divided),
         limits.range_entities_per_s,
         limits.headroom_warn_share,
         around,
@@ -240,9 +245,9 @@ def append_buckets(
     )
 
 
-def without_hash(parts: tuple[Part, ...], name: str) -> tuple[Part, ...]:
-    """A key without the buckets of one property."""
-    return tuple(p for p in parts if p.bucketed_property != name)
+def without_hash(parts: tuple[Part, ...], text: Escaped) -> tuple[Part, ...]:
+    """A key without the buckets of one text."""
+    return tuple(p for p in parts if p.bucketed != text)
 
 
 def _inserts(demand: Demand) -> bool:
@@ -257,9 +262,9 @@ def writes_row(demand: Demand, row: IndexRow | None) -> bool:
     return not {*row.key.properties}.isdisjoint(query.sets)
 
 
-def _names(demand: Demand, name: str) -> bool:
-    """Whether a class says the value, so that its bucket is known."""
-    return name in demand.conditions.equal or name in demand.conditions.any_of
+def _names(demand: Demand, text: Escaped) -> bool:
+    """Whether a class says the text, so that its bucket is known."""
+    return demand.conditions.fixed_in(text).issuperset(text.properties)
 
 
 def _asked(rate_per_s: float, entities: float, cost: ClassCost, held: float) -> BucketReads:
@@ -275,13 +280,13 @@ def _asked(rate_per_s: float, entities: float, cost: ClassCost, held: float) -> 
 
 
 def _partition_demand(
-    name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], via: int
+    text: Escaped, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], via: int
 ) -> BucketDemand:
     """What the partition that takes most has to bear: the same loads as the cost model finds, class by class."""
     population, horizon = bench.population, bench.horizon_factor
     key, _ = list(scheme.each_key())[via]
     beside = {n: of for n, of in enumerate(scheme.each_key()) if of[0].partition == key.partition}
-    atoms = atoms_of(without_hash(key.partition, name))
+    atoms = atoms_of(without_hash(key.partition, text))
     ids, size = population.groups(atoms)
     rest = population.without_arrival(atoms)
     writes: list[tuple[Ints, Ints, Floats]] = []  # rows: of the values that are written, and of the partition
@@ -295,7 +300,7 @@ def _partition_demand(
         if _inserts(demand):
             there = sum(has_row(*of, population)[demand.instances].astype(np.float64) for of in beside.values())
             own = demand.instances
-            newest = moved_on(without_hash(key.partition, name), demand, population)
+            newest = moved_on(without_hash(key.partition, text), demand, population)
             if newest is None and rest != atoms:
                 newest = newest_rows(population, rest)
             places = own if newest is None else newest[own]
@@ -317,12 +322,12 @@ def _partition_demand(
     for one in reads:
         here = ids[one.places] == hot
         total = float(one.load[here].sum())
-        if _names(one.demand, name):
+        if _names(one.demand, text):
             direct.append((one.places[here], one.load[here]))
         elif total:
             rate, held = _asked_of(one, ids, hot, population)
             asked.append(_asked(rate * factor, total / rate, one.cost, held))
-    return _demand(name, population, direct, asked, factor)
+    return _demand(text, population, direct, asked, factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,10 +380,10 @@ def _asked_of(one: _Lookup, ids: Ints, hot: int, population: Population) -> tupl
 
 
 def _demand(
-    name: str, population: Population, direct: list[tuple[Ints, Floats]], reads: list[BucketReads], factor: float
+    text: Escaped, population: Population, direct: list[tuple[Ints, Floats]], reads: list[BucketReads], factor: float
 ) -> BucketDemand:
     """Loads by row → loads by value of the property that is hashed."""
-    coded = population.coded(name)
+    coded = population.coded(text.properties[0])
     by_value = np.zeros(coded.size)
     for instances, load in direct:
         by_value += np.bincount(coded.codes[instances], weights=load, minlength=coded.size)
@@ -387,16 +392,19 @@ def _demand(
     return BucketDemand(
         total * factor,
         tuple(reads),
-        _digests(name, population)[used],
+        _digests(text, population)[used],
         by_value[used] / total if total else by_value[:0],
     )
 
 
 @remembered("digests")
-def _digests(name: str, population: Population) -> U64:
-    """The first 8 bytes of the hash of each value of a property, by code: modulo B they are its bucket of B."""
+def _digests(text: Escaped, population: Population) -> U64:
+    """The first 8 bytes of the hash of the text of each value of a property, by code: modulo B they are its bucket of
+    B."""
+    (name,) = text.properties
     coded, edm = population.coded(name), population.shown_type(name)
-    texts = [MISSING] if coded.has_missing else []
-    texts += [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
+    context = Context({name: edm})
+    values = [*([None] if coded.has_missing else []), *(python_value(v, edm) for v in coded.values.to_list())]
+    texts = [MISSING if (plain := text.plain({name: v}, context)) is None else plain for v in values]
     whole = b"".join(hashlib.sha256(t.encode("utf-8", "surrogatepass")).digest()[:8] for t in texts)
     return np.frombuffer(whole, dtype=">u8").astype(np.uint64)

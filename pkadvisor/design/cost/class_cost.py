@@ -411,14 +411,14 @@ def _write_cost(
 def _by_equality(demand: Demand) -> bool:
     """Whether equalities alone say which entities a write changes."""
     wanted = demand.conditions
-    return bool(wanted.equal) and not (wanted.ranges or wanted.any_of or wanted.residual)
+    return bool(wanted.equal or wanted.folded) and not (wanted.ranges or wanted.any_of or wanted.residual)
 
 
 def _at_changed(
     demand: Demand, key: Key, row: IndexRow | None, population: Population, load: Floats, loads: LoadMap
 ) -> None:
     """The load of a write of many entities by one filter, alike on all rows that they have under a key."""
-    atoms = [("p", name) for name in demand.conditions.equal if population.has(name)]
+    atoms = demand.fixed_atoms(population)
     ids, size = population.groups(free_atoms(atoms, demand.constants))
     among = has_row(key, row, population)[: population.rows]
     constant = rows_of_constants(population, atoms, demand.constants)

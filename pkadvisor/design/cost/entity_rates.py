@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.load.contention import contention, sharded_counter
 from pkadvisor.design.load.estimates import Bench, Break, Violation
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.load.scaling import zipf_top_share
+from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.draws import zipf_block
 from pkadvisor.design.rows.list_values import under
@@ -57,7 +59,8 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
     that name the same properties and constants change the same entities. Instances are rows at hand, and a share of a
     sample is scaled to the table.
     """
-    changing = [d for d in bench.demands if d.query.read_modify_write and d.conditions.equal and not d.query.analytic]
+    named = [d for d in bench.demands if d.conditions.equal or d.conditions.folded]
+    changing = [d for d in named if d.query.read_modify_write and not d.query.analytic]
     if not changing:
         return {}
     return _entity_rates(changing, bench, contention(0.0, bench.limits).cycle_ms)
@@ -66,15 +69,16 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
 @remembered("entity rates", of=lambda changing, _, cycle_ms: (tuple(d.query for d in changing), cycle_ms))
 def _entity_rates(changing: list[Demand], bench: Bench, cycle_ms: float) -> dict[str, EntityRate]:
     population, seconds = bench.population, cycle_ms / 1000
-    by_identity: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Demand]] = {}
+    by_identity: dict[tuple[tuple[Atom, ...], tuple[str, ...]], list[Demand]] = {}
     for demand in changing:
         equal = {name: operand for name, operand in demand.conditions.equal.items() if population.has(name)}
-        names = tuple(sorted(name for name, operand in equal.items() if isinstance(operand, Parameter)))
-        constants = tuple(sorted(f"{name} {operand}" for name, operand in equal.items() if name not in names))
-        by_identity.setdefault((names, constants), []).append(demand)
+        literals = {name for name, operand in equal.items() if not isinstance(operand, Parameter)}
+        atoms = tuple(sorted(a for a in demand.fixed_atoms(population) if not literals & {*atom_properties(a)}))
+        constants = tuple(sorted(f"{name} {equal[name]}" for name in literals))
+        by_identity.setdefault((atoms, constants), []).append(demand)
     out = {}
-    for (names, _), demands in by_identity.items():
-        atoms = [("p", name) for name in names]
+    for (atoms, _), demands in by_identity.items():
+        names = tuple(name for atom in atoms for name in atom_properties(atom))
         ids, size = population.groups(atoms) if atoms else (np.zeros(population.rows, dtype=np.int64), 1)
         per_s = np.zeros(size)
         for demand in demands:

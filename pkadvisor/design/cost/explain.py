@@ -107,6 +107,8 @@ def _stopping(
     if not name:
         return PartStory(shown, "open", "a number that only the application knows")
     missing = [n for n in part.properties if n not in wanted.equal]
+    if folded := [n for n in missing if n in wanted.folded]:
+        return PartStory(shown, "open", f"the query knows {', '.join(folded)} in lower case alone")
     return PartStory(shown, "open", f"the query does not fix {', '.join(missing)}")
 
 

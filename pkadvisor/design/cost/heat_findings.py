@@ -252,15 +252,15 @@ def bucket_words(
     out = []
     parts = variable(scheme.main.partition)
     for part in parts:
-        name, count = part.bucketed_property, part.bucket_count
-        if count is None or not bench.population.has(name):
+        text, count = part.bucketed, part.bucket_count
+        if count is None or text is None or not bench.population.has(text.properties[0]):
             continue
-        buckets, what = partition_buckets(name, scheme, bench, costs, count), "partition"
+        buckets, what = partition_buckets(text, scheme, bench, costs, count), "partition"
         if part is parts[0] and inserts_per_s:
-            other = append_buckets(name, scheme, bench, costs, inserts_per_s, count)
+            other = append_buckets(text, scheme, bench, costs, inserts_per_s, count)
             if other is not None and _count_needed(other) > _count_needed(buckets):
                 buckets, what = other, "range"
-        out.append(_bucket_text(name, count, buckets, what))
+        out.append(_bucket_text(text.plain_property or str(text)[1:-1], count, buckets, what))
     return tuple(out)
 
 

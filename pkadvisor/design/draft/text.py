@@ -391,7 +391,9 @@ def _class(one: DraftClass, asked: Sequence[str]) -> list[str]:
         lines += _line(8, f"filter: {quoted(one.filter)}", "; ".join(one.notes))
     else:
         lines += _line(8, f"operation: {query.operation}")
-        if str(query.operation) in ("update", "delete"):
+        if str(query.operation) in ("update", "delete") and not one.keys:
+            lines += _line(8, f"filter: {quoted(one.filter)}")
+        elif str(query.operation) in ("update", "delete"):
             more = f"add {' or '.join(asked)} if the application knows it here: fewer look-ups" if asked else ""
             lines += _line(8, f"key: [{', '.join(map(plain_or_quoted, one.keys))}]", more)
         if query.sets:

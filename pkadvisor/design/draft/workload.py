@@ -25,7 +25,8 @@ _SPANS: Final = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 @dataclass(frozen=True, slots=True)
 class DraftClass:
-    """One class as a design declares it; ``filter`` is its text, ``keys`` what an update or delete names."""
+    """One class as a design declares it; ``filter`` is its text, ``keys`` what an update or delete names, where it
+    names values alone."""
 
     query: QueryClass
     filter: str
@@ -117,9 +118,9 @@ def _class(
     notes: list[str] = []
     text, keys = "", tuple[str, ...]()
     if query.filter is not None:
-        keys = tuple(dict.fromkeys(c.property for c in conjuncts(query.filter) if isinstance(c, Comparison)))
-        named = _placeholders(query.filter, instances, types, few, notes)
-        text = format_filter(named, parameters=True)
+        named = [c for c in conjuncts(query.filter) if isinstance(c, Comparison)]
+        keys = () if any(c.folded for c in named) else tuple(dict.fromkeys(c.property for c in named))
+        text = format_filter(_placeholders(query.filter, instances, types, few, notes), parameters=True)
     ordered = any(c.order_by for c in traffic.classes)
     unknown = [order.property for order in query.order_by if order.property not in types]
     if unknown:
@@ -143,7 +144,11 @@ def _placeholders(
     if not isinstance(tree.operand, Parameter):
         return tree
     edm = types.get(tree.property, EdmType.STRING)
-    if tree.property in few and (constant := _constant(tree.operand.name, instances, edm)) is not None:
+    if (
+        tree.property in few
+        and not tree.folded
+        and (constant := _constant(tree.operand.name, instances, edm)) is not None
+    ):
         notes.append(f"every logged request names this value of {tree.property}; {{{tree.property}}} stands for any")
         return replace(tree, operand=constant)
     further = tree.operand.name.removeprefix(entity_number(tree.operand.name)[0])

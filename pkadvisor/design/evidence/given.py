@@ -387,5 +387,5 @@ def _looks_up(demand: Demand) -> bool:
     """Whether a logged class asks for values; what is inserted or deleted need not be there."""
     query = demand.query
     asks = query.operation in (Operation.QUERY, Operation.UPDATE)
-    fixed = demand.conditions.equal.keys() - demand.constants.keys()
+    fixed = {*demand.conditions.equal, *demand.conditions.folded} - demand.constants.keys()
     return bool(asks and not query.analytic and query.draw.by is DrawBy.LOG and fixed and len(demand.instances))

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from pkadvisor.design.keys.transforms import Atom
-from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.demand import Demand, free_atoms
 from pkadvisor.design.rows.logged.known_entities import inserted_by_log, share_there
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Ints, np
@@ -64,7 +64,7 @@ def held_requests(demand: Demand, demands: Sequence[Demand], workload: Workload,
     Of a complete table each value alone counts: that no entity has all of them together is no contradiction, as such a
     request finds nothing. What the log inserts or deletes itself need not be in the data, nor what is answered by 404.
     """
-    fixed = [("p", n) for n in demand.conditions.equal if n not in demand.constants and population.has(n)]
+    fixed = free_atoms(demand.fixed_atoms(population), demand.constants)
     absent = workload.absent.get(demand.query.name, 0.0)
     if population.complete:
         inserted = inserted_by_log(demands, workload, population)
@@ -72,7 +72,7 @@ def held_requests(demand: Demand, demands: Sequence[Demand], workload: Workload,
         share = share_there(demand, [[one] for one in _telling(each, population)], inserted, population)
         return Held(min(1.0, share + absent), 1.0)
     ids = population.groups(fixed)[0]
-    asked, exact = ids[demand.instances], population.exact_rows(name for _, name in fixed)
+    asked, exact = ids[demand.instances], _exact_rows(fixed, population)
     there = (population.counts(fixed)[asked] if exact is None else exact[demand.instances]) > 0
     gone = ~there & np.isin(asked, ids[_deleted(demands)])
     inserted = inserted_by_log(demands, workload, population)
@@ -89,6 +89,12 @@ def held_requests(demand: Demand, demands: Sequence[Demand], workload: Workload,
     if population.keys_drawn and {*keys} <= {*fixed}:
         return _of_sample(share, population.rows / population.total, "keys", demand, ~gone, keys, population)
     return Held(share, None)
+
+
+def _exact_rows(fixed: Sequence[Atom], population: Population) -> Ints | None:
+    """The rows of the whole table that agree with each row at hand, where they were counted: by whole values alone."""
+    names = [atom[1] for atom in fixed if atom[0] == "p"]
+    return population.exact_rows(names) if len(names) == len(fixed) else None
 
 
 def _telling(shares: Mapping[Atom, float], population: Population) -> list[Atom]:

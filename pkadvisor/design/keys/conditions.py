@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
-from pkadvisor.design.keys.transforms import ListPart, Part, Prefix
+from pkadvisor.design.keys.transforms import Atom, ListPart, Lower, Part, Prefix
 from pkadvisor.table.odata import Comparison, Filter, Operator, Or, Parameter, TypedValue, conjuncts, properties
 from pkadvisor.values import dataclass
 
@@ -76,13 +76,15 @@ class PropertyRules:
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """A filter taken apart. ``residual`` keeps what no key can serve (``ne``, ``not``, ``or`` over several
-    properties). ``derived`` are properties that equalities and choices fix through another; ``prefixes`` those whose
-    first characters are another property, ``inverse`` those from which a property that the filter fixes is made."""
+    properties). ``folded`` are properties of which the text in lower case alone is known. ``derived`` are properties
+    that equalities and choices fix through another; ``prefixes`` those whose first characters are another property,
+    ``inverse`` those from which a property that the filter fixes is made."""
 
     equal: Mapping[str, Operand]
     ranges: Mapping[str, Range]
     any_of: Mapping[str, tuple[Operand, ...]]
     residual: tuple[Filter, ...]
+    folded: Mapping[str, Operand] = field(default_factory=dict)
     derived: tuple[Dependency, ...] = ()
     prefixes: tuple[Dependency, ...] = ()
     inverse: tuple[Dependency, ...] = ()
@@ -98,7 +100,22 @@ class Conditions:
     def properties(self) -> tuple[str, ...]:
         """Every property named."""
         rest = [p for f in self.residual for p in properties(f)]
-        return tuple(dict.fromkeys([*self.equal, *self.any_of, *self.ranges, *rest]))
+        return tuple(dict.fromkeys([*self.equal, *self.folded, *self.any_of, *self.ranges, *rest]))
+
+    @property
+    def equal_atoms(self) -> list[Atom]:
+        """The groupings of rows that the equalities fix."""
+        return [*(("p", name) for name in self.equal), *map(folded_atom, self.folded)]
+
+    def fixed_in(self, part: Part) -> set[str]:
+        """The properties of which a part makes one text: those that are fixed, and where it reads no case those that
+        are folded."""
+        return {*self.equal, *self.any_of, *(name for name in self.folded if not part.reads_case(name))}
+
+
+def folded_atom(name: str) -> Atom:
+    """The grouping of rows whose texts differ in case alone."""
+    return ("f", str(Lower(name)))
 
 
 _RANGES = ("gt", "ge", "lt", "le")
@@ -107,13 +124,14 @@ _RANGES = ("gt", "ge", "lt", "le")
 def conditions(filter_: Filter | None) -> Conditions:
     """The conditions of a filter over logical properties."""
     equal: dict[str, Operand] = {}
+    folded: dict[str, Operand] = {}
     ranges: dict[str, Range] = {}
     any_of: dict[str, tuple[Operand, ...]] = {}
     residual: list[Filter] = []
     parts = conjuncts(filter_) if filter_ is not None else ()
     for part in (_single(p) for p in parts):
-        if isinstance(part, Comparison) and part.operator == "eq" and part.property not in equal:
-            equal[part.property] = part.operand
+        if isinstance(part, Comparison) and part.operator == "eq" and part.property not in {*equal, *folded}:
+            (folded if part.folded else equal)[part.property] = part.operand
         elif isinstance(part, Comparison) and part.operator in _RANGES:
             bounds = ranges.get(part.property, Range())
             low = part.operator in ("gt", "ge")
@@ -135,7 +153,7 @@ def conditions(filter_: Filter | None) -> Conditions:
     ]
     ranges = {n: r for n, r in ranges.items() if n not in fixed}
     any_of = {n: c for n, c in any_of.items() if n not in equal}
-    return Conditions(equal, ranges, any_of, tuple(dict.fromkeys(residual)))
+    return Conditions(equal, ranges, any_of, tuple(dict.fromkeys(residual)), folded)
 
 
 def _single(filter_: Filter) -> Filter:
@@ -148,7 +166,7 @@ def _single(filter_: Filter) -> Filter:
 def _same_property(filter_: Filter) -> tuple[str, tuple[Operand, ...]] | None:
     """(property, operands) of ``a eq 1 or a eq 2``; None for any other shape."""
     assert isinstance(filter_, Or)
-    parts = [p for p in filter_.operands if isinstance(p, Comparison) and p.operator == "eq"]
+    parts = [p for p in filter_.operands if isinstance(p, Comparison) and p.operator == "eq" and not p.folded]
     names = {p.property for p in parts}
     if len(parts) != len(filter_.operands) or len(names) != 1:
         return None
@@ -159,7 +177,7 @@ def with_dependencies(conditions: Conditions, dependencies: Iterable[Dependency]
     """The conditions, and what they imply for other properties."""
     every = tuple(dependencies)
     fixed = {*conditions.equal, *conditions.any_of}
-    derived = tuple(d for d in every if d.source in fixed and d.target not in fixed)
+    derived = tuple(d for d in every if d.source in conditions.fixed_in(d.rule) and d.target not in fixed)
     prefixes = tuple(d for d in every if d.prefix and d.target in conditions.equal and d.source not in conditions.equal)
     inverse = tuple(d for d in every if d.both_ways and d.target in fixed and d.source not in fixed)
     return replace(conditions, derived=derived, prefixes=prefixes, inverse=inverse)

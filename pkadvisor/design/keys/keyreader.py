@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.template import decoder, pattern_of, separators
-from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part, Time, TimeOfDay
+from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part, Time, TimeOfDay, unescape
 from pkadvisor.design.keys.transforms.periods import tokens
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import polars_type
@@ -109,6 +109,23 @@ def decode_periods(
         except (ValueError, OverflowError):
             continue
     return out
+
+
+def folded_in(key: Key, types: Mapping[str, EdmType]) -> set[str]:
+    """The String properties of which a key tells the text in lower case alone."""
+    names = {part.properties[0] for part in (*key.partition, *key.row) if part.tells_folded}
+    return {name for name in names if types.get(name, EdmType.STRING) is EdmType.STRING}
+
+
+def decode_folded(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, str | None]:
+    """For each String property of which a whole key tells the text in lower case alone: that text."""
+    context = Context(dict(types), separators(parts))
+    told = [(part, shown) for part, shown in pieces_of(parts, text, context) or () if part.tells_folded]
+    return {
+        part.properties[0]: None if shown == MISSING else part.text_behind(unescape(shown))
+        for part, shown in told
+        if context.edm(part.properties[0]) is EdmType.STRING
+    }
 
 
 def decode_clocks(

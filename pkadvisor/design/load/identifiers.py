@@ -19,7 +19,7 @@ from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.widths import named_like_identifier
 from pkadvisor.design.rows.arrivals import Instant, arrivals, instant_of, regular, tells_arrival
-from pkadvisor.design.rows.atoms import atom_properties, atoms_of
+from pkadvisor.design.rows.atoms import atom_properties, atoms_of, function_of
 from pkadvisor.design.rows.counters import HORIZON_MONTHS, inserted_per_s
 from pkadvisor.design.rows.population import Population
 from pkadvisor.numbers import MONTH_S
@@ -175,13 +175,13 @@ def identities(bench: Bench) -> tuple[tuple[str, ...], ...]:
     named: dict[bool, list[tuple[str, ...]]] = {True: [], False: []}
     for demand in bench.demands:
         wanted = demand.conditions
-        names = tuple(wanted.equal)
+        names = (*wanted.equal, *wanted.folded)
         plain = names and not (wanted.ranges or wanted.any_of or wanted.residual or demand.constants)
         if not plain or unfit & set(names) or not all(population.has(n) for n in names):
             continue
         if demand.query.operation is Operation.QUERY and any(set(names) <= group for group in groups):
             continue
-        if population.surplus([("p", n) for n in names]) == 0:
+        if population.surplus(wanted.equal_atoms) == 0:
             named[demand.query.operation is not Operation.QUERY].append(names)
     return tuple(dict.fromkeys(named[True] or named[False]))
 
@@ -192,7 +192,8 @@ def shared_values(bench: Bench) -> list[frozenset[str]]:
     A query that wants the entities with given values in an order says that there are several, however few of them are
     at hand; not where a write by the same values, or by some of them, says that these name one entity.
     """
-    asked = [(d.query, frozenset(d.conditions.equal)) for d in bench.demands if d.conditions.equal]
+    asked = [(d.query, frozenset((*d.conditions.equal, *d.conditions.folded))) for d in bench.demands]
+    asked = [(query, names) for query, names in asked if names]
     one = [names for query, names in asked if query.operation is not Operation.QUERY]
     ordered = [names for query, names in asked if query.operation is Operation.QUERY and query.order_by]
     return [names for names in ordered if not any(single <= names for single in one)]
@@ -245,7 +246,19 @@ def decides(atoms: Sequence[Atom], key: Key | None) -> bool:
     """Whether entities with equal values of all atoms have one key: of the key in use a table holds no two."""
     if key is None or any(part.assigned for part in (*key.partition, *key.row)):
         return False
-    return set(key.properties) <= {atom[1] for atom in atoms if atom[0] == "p"}
+    values = {atom[1] for atom in atoms if atom[0] == "p"}
+    return all(part.atom in atoms or values.issuperset(part.properties) for part in (*key.partition, *key.row))
+
+
+def told(atoms: Sequence[Atom], population: Population) -> set[str]:
+    """The properties whose values the atoms of a key tell; the lower case tells those of which no two texts at hand
+    differ in case alone."""
+    out = {atom[1] for atom in atoms if atom[0] == "p"}
+    for atom in atoms:
+        if atom[0] == "f" and function_of(atom).tells_folded:
+            (name,) = atom_properties(atom)
+            out |= {name} if population.distinct([atom]) == population.distinct([("p", name)]) else set()
+    return out
 
 
 def missing_identifiers(
@@ -261,7 +274,7 @@ def missing_identifiers(
     where only a sample is at hand and one makes the rows unique, else where entities are expected to share that time.
     """
     population = bench.population
-    used = {atom[1] for atom in atoms if atom[0] == "p"}
+    used = told(atoms, population)
     declared = identities(bench)
     missing: list[str] = []
     changing = {name for d in bench.demands for name in d.query.sets}
@@ -274,7 +287,7 @@ def missing_identifiers(
     here = {*used, *missing}
     if ("s",) not in atoms and any(here <= group for group in shared_values(bench)):
         missing += [name for name in spare() if name not in here][:1]
-    lasting = {atom[1] for atom in atoms if atom[0] == "p" and not tells_arrival(atom, population)}
+    lasting = told([atom for atom in atoms if not tells_arrival(atom, population)], population)
     unused = [name for name in in_use.identifiers if name not in used]
     if (
         unused

@@ -38,7 +38,7 @@ def grows(parts: tuple[Part, ...], bench: Bench) -> bool:
     if any(part.tells_time for part in parts) or bench.workload.retention_s is not None:
         return False
     population, atoms = under(parts, bench.population), atoms_of(parts)
-    names = {name for part in parts if part.injective for name in part.properties}
+    names = {name for part in parts if part.injective or part.tells_folded for name in part.properties}
     if any(names.issuperset(declared) for declared in identities(bench)):
         return False
     if population.rows < population.total:

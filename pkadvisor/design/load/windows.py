@@ -89,7 +89,7 @@ def _own(demand: Demand, population: Population) -> float:
 
 def _identified(demand: Demand, population: Population) -> bool:
     """Whether what a class fixes belongs to one entity each, however many there are."""
-    fixed = [("p", name) for name in demand.conditions.equal if population.has(name)]
+    fixed = demand.fixed_atoms(population)
     return bool(fixed) and int(population.counts(fixed).max(initial=0)) <= 1
 
 

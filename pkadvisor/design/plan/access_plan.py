@@ -234,6 +234,8 @@ def _pins_down(part: Part, shown: Part, after: tuple[Part, ...], wanted: Conditi
         return False  # nothing tells where the part ends and the next begins
     if _asks_for_all_of(part, wanted, context):
         return True
+    if wanted.folded.keys() & {*shown.properties}:
+        return shown.tells_folded
     return serves_exactly(part, context.types) and serves_exactly(shown, context.types)
 
 
@@ -243,7 +245,7 @@ def fixing(
     """(the part to write, an operand for each of its properties, which of them are choices) where all are fixed."""
     if not part.properties or (part.several is None and any(n in wanted.multi for n in part.properties)):
         return None
-    fixed = {*wanted.any_of, *wanted.equal}
+    fixed = wanted.fixed_in(part)
     if all(name in fixed for name in part.properties):
         return part, *_operands(part, wanted)
     period = part.period
@@ -265,15 +267,16 @@ def fixing(
         return None
     names = {n: derived[n].rule for n in part.properties if n not in fixed}
     shown = _over(part, names)
-    if shown is None or any(name not in fixed for name in shown.properties):
+    if shown is None or any(name not in wanted.fixed_in(shown) for name in shown.properties):
         return None
     return shown, *_operands(shown, wanted)
 
 
 def _operands(part: Part, wanted: Conditions) -> tuple[tuple[tuple[str, Operand | Choice], ...], tuple[str, ...]]:
     """(an operand for each property of a part that is fixed, which of them are choices)."""
-    chosen = tuple(n for n in part.properties if n not in wanted.equal)
-    return tuple((n, Choice(n) if n in chosen else wanted.equal[n]) for n in part.properties), chosen
+    told = {**wanted.folded, **wanted.equal}
+    chosen = tuple(n for n in part.properties if n not in told)
+    return tuple((n, Choice(n) if n in chosen else told[n]) for n in part.properties), chosen
 
 
 def _asks_for_all_of(part: Part, wanted: Conditions, context: Context) -> bool:

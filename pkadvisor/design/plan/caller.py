@@ -144,11 +144,12 @@ class Caller:
         A logged write names a whole key. What that key told of a time, its period, is no condition either.
         """
         one = plan.via == 0 and plan.point and not plan.several
-        return one and set(plan.unserved) <= {*self.conditions.equal, *self.conditions.one_period}
+        told = self.conditions
+        return one and set(plan.unserved) <= {*told.equal, *told.folded, *told.one_period}
 
     def _not_named(self, plan: Found) -> tuple[str, ...]:
         """What of the key of the entity the filter leaves open; the conditions to compare where it leaves nothing."""
-        open_ones = self._lacking(self.scheme.main.properties)
+        open_ones = self._lacking_in(self.scheme.main)
         assigned = (ASSIGNED,) if _assigned(self.scheme.main) else ()
         return (*open_ones, *assigned) or self._lacking(plan.unserved) or tuple(plan.unserved)
 
@@ -157,7 +158,7 @@ class Caller:
         keys = list(self.scheme.each_key())
         out: list[str] = []
         for via in vias:
-            out += self._lacking(keys[via][0].properties)
+            out += self._lacking_in(keys[via][0])
         anew = [key for key, row in keys if (row is None or row.copy == "full") and self._moves(key)]
         if anew:
             out += self._lacking(n for n in self.types if n not in self.query.sets and n not in SYSTEM_PROPERTIES)
@@ -166,6 +167,13 @@ class Caller:
     def _moves(self, key: Key) -> bool:
         """Whether an update gives a row another key."""
         return self.query.operation is Operation.UPDATE and bool(set(key.properties) & set(self.query.sets))
+
+    def _lacking_in(self, key: Key) -> tuple[str, ...]:
+        """The properties that a key is made of and the filter does not name, or not as the key reads them."""
+        folded = self.conditions.folded.keys()
+        parts = (*key.partition, *key.row)
+        lacking = [n for part in parts for n in self._lacking(part.properties) if n not in folded or part.reads_case(n)]
+        return tuple(dict.fromkeys(lacking))
 
     def _lacking(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(name for name in names if name not in self.conditions.equal)

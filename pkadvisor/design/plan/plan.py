@@ -32,7 +32,16 @@ from pkadvisor.design.plan.caller import Caller
 from pkadvisor.design.plan.other_kinds import leaves_out, leaving_out
 from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.table.edm import KEYS, EdmType
-from pkadvisor.table.odata import MAX_COMPARISONS, Comparison, Filter, Operator, Or, comparison_count, properties
+from pkadvisor.table.odata import (
+    MAX_COMPARISONS,
+    Comparison,
+    Filter,
+    Operator,
+    Or,
+    comparison_count,
+    comparisons,
+    properties,
+)
 from pkadvisor.values import dataclass
 
 
@@ -117,7 +126,7 @@ class _Planner:
         if index_row is None:
             return True
         wanted = self.wanted
-        compared = {*wanted.equal, *wanted.any_of, *wanted.ranges}
+        compared = {*wanted.equal, *wanted.folded, *wanted.any_of, *wanted.ranges}
         compared |= {rule.target for rule in wanted.derived}
         lists = {name for part in (*key.partition, *key.row) if part.several for name in part.properties}
         missing = {name for part in key.partition for name in part.properties if self.known.may_lack(name)}
@@ -173,6 +182,7 @@ class _Planner:
             fans = (*partition.buckets, *(row.buckets if exact else ()))
             choices = tuple(dict.fromkeys((*partition.choices, *(row.choices if exact else ()))))
             served = {*partition.exact, *(row.exact if exact else ())}
+        served |= self.by_row_alone(partition, row)
         bounded = row.range_part if exact and range_atom and row.range_part else partition.range_part
         if range_atom and range_atom[0] == "p" and bounded is not None and bounded.injective:
             # A missing value stands above ASCII and below other letters: a range of texts may take it in.
@@ -287,9 +297,16 @@ class _Planner:
             terms = bounds("PartitionKey", key.partition, partition.text, part, wanted, types, known)
         else:
             terms = within("PartitionKey", KeyText().plus(leading_text(key.partition)))
-        if len(self.scheme.index_rows):  # rows of another kind lie in the same table
+        if self.by_row_alone(partition, row):
+            terms.append(KeyTerm("RowKey", "eq", row.text))
+        elif len(self.scheme.index_rows):  # rows of another kind lie in the same table
             terms += within("RowKey", KeyText().plus(leading_text(key.row)))
         return terms
+
+    def by_row_alone(self, partition: Walk, row: Walk) -> frozenset[str]:
+        """The folded texts that a scan over several partitions compares by a whole RowKey: no property is folded."""
+        whole = row.complete and not (partition.complete or row.buckets or row.choices)
+        return row.exact.intersection(self.wanted.folded) if whole else frozenset()
 
     def within_kind(
         self, terms: list[KeyTerm], key: Key, partition: Walk, row: Walk, access: Access
@@ -314,6 +331,8 @@ class _Planner:
                 continue
             if name in wanted.equal:
                 out.append(Comparison(name, Operator.EQ, wanted.equal[name]))
+            if name in wanted.folded:
+                out.append(Comparison(name, Operator.EQ, wanted.folded[name], folded=True))
             if name in wanted.any_of:
                 out.append(Or(tuple(Comparison(name, Operator.EQ, o) for o in wanted.any_of[name])))
             if name in wanted.ranges:
@@ -414,7 +433,8 @@ def _divided(
         names = set(properties_of(condition))
         over_keys = isinstance(condition, Or) and names.intersection(KEYS)
         count = comparison_count(condition)
-        if pointer or over_keys or names & multi or count > room:
+        folded = any(comparison.folded for comparison in comparisons(condition))
+        if pointer or over_keys or folded or names & multi or count > room:
             client.append(condition)
         else:
             sent.append(condition)

@@ -116,7 +116,7 @@ def _told(plan: AccessPlan, demand: Demand, population: Population) -> bool:
     """Whether the query names the order of the rows, and the rows at hand tell which of them it wants."""
     wanted = demand.conditions
     plain = not (wanted.ranges or wanted.any_of or wanted.residual or wanted.multi)
-    names = [*(by.property for by in demand.query.order_by[:1]), *wanted.equal]
+    names = [*(by.property for by in demand.query.order_by[:1]), *wanted.equal, *wanted.folded]
     known = all(map(population.has, names))
     return bool(demand.query.order_by) and plain and known and not plan.back and plan.periods is None
 
@@ -185,7 +185,7 @@ def _placed(reaching: tuple[Atom, ...], parts: Sequence[Part], demand: Demand, p
     codes = population.coded(by.property).codes[:rows]
     codes = -codes if by.descending else codes
     ties = population.key_order(parts)
-    wanting = tuple(("p", name) for name in demand.conditions.equal)
+    wanting = tuple(demand.conditions.equal_atoms)
 
     def sorted_groups(atoms: tuple[Atom, ...]) -> tuple[Ints, Ints, Ints, Ints]:
         """(group of each row, rows of each group, where each begins, the rows by group and order)."""
@@ -405,7 +405,7 @@ def _matching(plan: AccessPlan, part: PeriodPart, demand: Demand, population: Po
     more = wanted.residual or wanted.any_of or wanted.multi or demand.masks or set(wanted.ranges) - {part.property}
     if more or population.rows < population.total:
         return None
-    return _line((*plan.equal_atoms, *(("p", name) for name in wanted.equal)), part, demand, population)
+    return _line((*plan.equal_atoms, *wanted.equal_atoms), part, demand, population)
 
 
 def _place_in_period(line: Line) -> Ints:

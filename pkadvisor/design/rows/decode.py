@@ -12,7 +12,7 @@ from math import isclose
 from typing import Final
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.rows.key_ranges import HIGH, LOW
+from pkadvisor.design.rows.key_ranges import FOLDED, HIGH, LOW
 from pkadvisor.design.rows.logged import twins
 from pkadvisor.design.rows.logged.choices import choice_filter, choices_in, constants_of, expanded, plain_name
 from pkadvisor.design.rows.logged.committed import committed, reads_apart
@@ -20,6 +20,7 @@ from pkadvisor.design.rows.logged.known_entities import entity_reader
 from pkadvisor.design.rows.logged.orders import order_of, order_of_keys
 from pkadvisor.design.rows.logged.requests import KeyReader, properties_of, ranges_of_properties, reader_of, requests_of
 from pkadvisor.design.rows.logged.shapes import PartOfClass, foreign_requests, names_of, parts_of, requests_in
+from pkadvisor.design.rows.logged.spellings import spelled
 from pkadvisor.design.rows.logged.unusual_minutes import with_unusual_minutes
 from pkadvisor.design.rows.sets.pairs import logged_transactions
 from pkadvisor.design.rows.values import polars_type
@@ -85,11 +86,8 @@ def observe(
     if logged_requests is None:
         logged_requests = requests_in(traffic)
     foreign = foreign_requests([part for part in parts if part.foreign], logged_requests)
-    decoded = [
-        (part.traffic, _decode_class(part, reader, types, twins.changed_by(part, reader, types, declared, data)))
-        for part in parts
-        if not part.foreign
-    ]
+    changed = ((part, twins.changed_by(part, reader, types, declared, data)) for part in parts if not part.foreign)
+    decoded = [(part.traffic, _decode_class(part, reader, types, sets, data)) for part, sets in changed]
     decoded, log_notes = reads_apart(decoded)
     shapes = {(_OPERATIONS[str(each.op)], twins.shape_of(read.filter)) for each, read in decoded}
     in_keys = {name for key, _ in scheme.each_key() for name in key.properties} if scheme is not None else set()
@@ -220,7 +218,7 @@ class _LoggedClasses:
             query = replace(
                 twin,
                 draw=query.draw,
-                filter=query.filter,
+                filter=twins.unfolded(query.filter, twin.filter),
                 entities_per_request=query.entities_per_request,
                 sets=twin.sets or query.sets,
                 read_modify_write=twin.read_modify_write or query.read_modify_write,
@@ -267,7 +265,11 @@ class _Decoded:
 
 
 def _decode_class(
-    part: PartOfClass, reader: KeyReader | None, types: Mapping[str, EdmType], sets: tuple[str, ...]
+    part: PartOfClass,
+    reader: KeyReader | None,
+    types: Mapping[str, EdmType],
+    sets: tuple[str, ...],
+    data: DataProfile | None,
 ) -> _Decoded:
     """The filter over properties of requests that say the same properties, and their parameters; of updates without
     those that it ``sets``."""
@@ -276,20 +278,30 @@ def _decode_class(
         return _Decoded(None if traffic.filter is None else _without_keys(traffic.filter, {}, types), None)
     names = names_of(rows[0])
     constants = {name: constants_of(rows, name) for name in names if isinstance(rows[0][name], tuple)}
-    instances = expanded(rows, constants) if constants else rows
+    instances = [_by_parameter(row) for row in (expanded(rows, constants) if constants else rows)]
     plain = tuple(name for name in names if name not in constants)
-    frame = _frame(instances, tuple(instances[0]), types)
+    frame = spelled(_frame(instances, tuple(instances[0]), types), names, data)
     return _Decoded(
         _filter_of(plain, traffic, constants, types),
         frame,
-        _busy(part, frame, bool(constants), reader, types),
+        _busy(part, frame, bool(constants), reader, types, data),
         [] if constants else [at for at in part.came if at is not None],
         sets,
     )
 
 
+def _by_parameter(values: Mapping[str, object]) -> dict[str, object]:
+    """Values by the names of parameters: a text of which the lower case is known stands for its property."""
+    return {name.removesuffix(FOLDED): value for name, value in values.items()}
+
+
 def _busy(
-    part: PartOfClass, instances: pl.DataFrame, choices: bool, reader: KeyReader | None, types: Mapping[str, EdmType]
+    part: PartOfClass,
+    instances: pl.DataFrame,
+    choices: bool,
+    reader: KeyReader | None,
+    types: Mapping[str, EdmType],
+    data: DataProfile | None,
 ) -> BusyRequests | None:
     """The busiest spans with the parameters that a class has; requests without them count in the totals alone, and
     those that name several values of a property."""
@@ -304,9 +316,10 @@ def _busy(
     ]
     if not part.names or not read:
         return BusyRequests(traffic.busy.totals, traffic.busy.rows.clear().select(SPAN, REQUESTS))
-    names = tuple(name for name in part.names if name in instances.columns)
-    frame = _frame([values for values, _, _ in read], names, types).drop("_weight")
+    names = tuple(name for name in _by_parameter(dict.fromkeys(part.names)) if name in instances.columns)
+    frame = _frame([_by_parameter(values) for values, _, _ in read], names, types).drop("_weight")
     columns = {SPAN: [span for _, span, _ in read], REQUESTS: [n for _, _, n in read]}
+    frame = spelled(frame, part.names, data)
     busy = BusyRequests(traffic.busy.totals, frame.hstack(pl.DataFrame(columns)))
     return with_unusual_minutes(busy, instances)
 
@@ -325,7 +338,8 @@ def _filter_of(
     for name in names:
         if name.endswith((LOW, HIGH)):
             continue
-        parts.append(Comparison(name, Operator.EQ, _parameter(name, types)))
+        plain = name.removesuffix(FOLDED)
+        parts.append(Comparison(plain, Operator.EQ, _parameter(plain, types), folded=plain != name))
     for name in names:
         if name.endswith(LOW):
             parts.append(Comparison(name.removesuffix(LOW), Operator.GE, _parameter(name, types)))

@@ -72,6 +72,10 @@ class Demand:
         """What the figures that the rows keep of it are kept under."""
         return self.mark, self.query.name
 
+    def fixed_atoms(self, population: Population) -> list[Atom]:
+        """The groupings of rows that its equalities fix, by properties at hand."""
+        return [a for a in self.conditions.equal_atoms if all(population.has(n) for n in atom_properties(a))]
+
     def constants_and(self, by_constants: Iterable[str]) -> dict[str, Bools]:
         """``constants``, with those of ``mixed`` that some requests compare with constants as well."""
         return {**self.constants, **{name: self.mixed[name] for name in by_constants}}
@@ -206,7 +210,7 @@ def _asked(query: QueryClass, population: Population, weights: Floats) -> Floats
 def exact_answer(demand: Demand, population: Population) -> bool:
     """Whether the entities that satisfy a class's filter were counted over every row."""
     wanted = demand.conditions
-    plain = not (wanted.ranges or wanted.any_of or wanted.residual or demand.constants)
+    plain = not (wanted.ranges or wanted.any_of or wanted.residual or wanted.folded or demand.constants)
     return bool(plain and wanted.equal) and population.exact(wanted.equal) is not None
 
 
@@ -401,7 +405,7 @@ def _returned(demand: Demand, population: Population, notes: list[str], among: B
     wanted, instances, constants = demand.conditions, demand.instances, demand.constants
     if not len(instances):
         return np.zeros(0)
-    atoms: list[Atom] = [("p", n) for n in wanted.equal if population.has(n) and n not in constants]
+    atoms = free_atoms(demand.fixed_atoms(population), constants)
     factor = 1.0
     for name, choices in wanted.any_of.items():
         if population.has(name) and name not in constants and name not in demand.mixed:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from pkadvisor.design.keys.keyreader import decode_periods, decode_prefix
+from pkadvisor.design.keys.keyreader import decode_folded, decode_periods, decode_prefix
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Part
@@ -17,6 +17,8 @@ from pkadvisor.table.edm import EdmType
 
 LOW, HIGH = ".from", ".until"
 """Suffixes of the columns that hold a logged range's bounds."""
+FOLDED = ".lower"
+"""The suffix of a property of which a key tells the text in lower case alone."""
 _ENDS_OF_TIME = (datetime.min.year, datetime.max.year)
 """Years of bounds below or above all times that anybody keeps: ``ge '0'`` of ticks is no bound."""
 OPEN_END = "\uffff"
@@ -70,12 +72,15 @@ def decode_range(
 def _with_periods(
     parts: tuple[Part, ...], prefix: str, values: Mapping[str, object], types: Mapping[str, EdmType]
 ) -> dict[str, object]:
-    """What the beginning of a key says: the values in it, and the bounds of the times of which it tells the period."""
+    """What the beginning of a key says: the values in it, the bounds of the times of which it tells the period, and the
+    texts of which it tells no case."""
     out = dict(values)
     for end in range(len(parts), 0, -1):
         for name, (first, last) in decode_periods(parts[:end], prefix, types).items():
             if name not in values:
                 out |= {name + LOW: first, name + HIGH: last}
+        if parts[end - 1].constant is not None:  # a text of no fixed width ends with what follows it
+            out |= {n + FOLDED: v for n, v in decode_folded(parts[:end], prefix, types).items() if n not in values}
     return out
 
 

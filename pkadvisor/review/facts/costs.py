@@ -88,17 +88,18 @@ def buckets_needed(subject: Subject) -> float | None:
     """
     place = subject.place
     part, view = place.part, subject.view
-    name, count = part.bucketed_property, part.bucket_count
-    if not name or count is None or not place.key.is_partition or place.key.row:
+    text, count = part.bucketed, part.bucket_count
+    if text is None or count is None or not place.key.is_partition or place.key.row:
         return None
+    (name,) = text.properties
     if not view.has_data or view.bench is None or view.estimate is None or not view.bench.population.has(name):
         return None
     from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 
     scheme, class_costs, inserts = view.estimate.scheme, view.estimate.classes, view.estimate.inserts_per_s_peak
-    needs = [partition_buckets(name, scheme, view.bench, class_costs, count)]
+    needs = [partition_buckets(text, scheme, view.bench, class_costs, count)]
     if part is variable(scheme.main.partition)[0] and inserts:
-        other = append_buckets(name, scheme, view.bench, class_costs, inserts, count)
+        other = append_buckets(text, scheme, view.bench, class_costs, inserts, count)
         if other is not None:
             needs.append(other)
         elif inserts * view.bench.horizon_factor > view.limits.headroom_warn_share * view.limits.range_entities_per_s:

@@ -36,6 +36,7 @@ from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent,
 from pkadvisor.stress.requests.retry import UPDATES_MAX, GivenUp
 from pkadvisor.stress.requests.rows import KeyTexts, Placed, Properties, stored_entities
 from pkadvisor.table.edm import TypedValue
+from pkadvisor.table.filters import lower_case
 from pkadvisor.table.store import Entity, EntityKey
 from pkadvisor.values import dataclass
 
@@ -309,9 +310,10 @@ class Programs:
         )
 
     def _fixed(self, request_class: _Class, values: Properties) -> Properties:
-        """The properties of the entity that the equalities of a filter tell."""
-        equal = request_class.demand.conditions.equal
-        return {name: constant_of(operand, values) for name, operand in equal.items()}
+        """The properties of the entity that the equalities of a filter tell, of some no more than the lower case."""
+        wanted = request_class.demand.conditions
+        told = {n: constant_of(operand, values) for n, operand in {**wanted.equal, **wanted.folded}.items()}
+        return told | {n: TypedValue(told[n].type, lower_case(str(told[n].value))) for n in wanted.folded}
 
     def _changed(
         self,

@@ -26,7 +26,7 @@ from pkadvisor.design.cost.buckets import (
 )
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
-from pkadvisor.design.keys.transforms import bucket
+from pkadvisor.design.keys.transforms import Field, bucket
 from pkadvisor.design.load.estimates import BREAK_ENOUGH, Bench, CostEstimate
 from pkadvisor.design.rows.population import Population
 from pkadvisor.limits import default_limits
@@ -213,7 +213,7 @@ def judged(made: Bench, scheme: KeyScheme = SCHEME) -> CostEstimate:
 
 
 def buckets_of(made: Bench, scheme: KeyScheme = SCHEME) -> tuple[int | None, dict[int, float]]:
-    found = partition_buckets("bib", scheme, made, judged(made, scheme).classes)
+    found = partition_buckets(Field("bib"), scheme, made, judged(made, scheme).classes)
     return found.limit, dict(found.load_per_s)
 
 
@@ -298,7 +298,7 @@ def test_the_first_n_are_divided_where_a_bucket_holds_fewer(rate: float, top: in
     made = bench(writes=1, newest=rate, top=top)
     for scheme in (SCHEME, KeyScheme(parse_key("{event}_{hash(bib,40)}", "{pad(bib,4)}"))):
         costs = judged(made, scheme).classes
-        loads = dict(partition_buckets("bib", scheme, made, costs, around=32).load_per_s)
+        loads = dict(partition_buckets(Field("bib"), scheme, made, costs, around=32).load_per_s)
         assert loads[32] == pytest.approx(fullest(32) + rate * min(top, 2000 / 32))
         assert loads[1] == pytest.approx(1 + rate * min(top, 2000))
 
@@ -345,7 +345,7 @@ def test_buckets_before_a_key_that_appends(tenants: int, fronts: float) -> None:
     scheme = KeyScheme(parse_key(key, "{tenant}_{pad(id,5)}"))
     costs = estimate(scheme, made)
     assert costs.fronts.median == fronts
-    found = append_buckets("id", scheme, made, costs.classes, costs.inserts_per_s_peak)
+    found = append_buckets(Field("id"), scheme, made, costs.classes, costs.inserts_per_s_peak)
     assert found is not None
     loads = dict(found.load_per_s)
     assert loads[1] == pytest.approx(3 * (2000 + 300) / fronts)
@@ -353,7 +353,7 @@ def test_buckets_before_a_key_that_appends(tenants: int, fronts: float) -> None:
     assert found.limit in (fits[0], fits[0] + 1)  # reads are of the newest keys alone, which hash a little otherwise
     unknown = bench_of(appended(), query("write", None, rate=2000, operation=Operation.INSERT))
     unknown.population.arrival = None
-    assert append_buckets("at", KeyScheme(parse_key("{id}", "")), unknown, (), 2000.0) is None
+    assert append_buckets(Field("at"), KeyScheme(parse_key("{id}", "")), unknown, (), 2000.0) is None
 
 
 def test_ample_buckets_bear_ten_times_the_load_of_today() -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pkadvisor.design.keys.transforms import Field
 from pkadvisor.design.rows.asked import matching_rows
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.draws import draw_weights
@@ -214,7 +215,7 @@ def test_hidden_numbers_fall_into_buckets_by_their_tokens() -> None:
     codes, _ = hidden.atom(("h", "price", "64"))
     shown = population_of({"price": tokens}, {"price": EdmType.STRING})
     assert codes.tolist() == shown.atom(("h", "price", "64"))[0].tolist()
-    assert _digests("price", hidden).tolist() == _digests("price", shown).tolist()
+    assert _digests(Field("price"), hidden).tolist() == _digests(Field("price"), shown).tolist()
 
 
 BOX = "tenant eq {tenant} and size ge {size-3} and size lt {size+3} and at lt datetime'{at}'"

@@ -10,6 +10,8 @@ from tests.worlds.model import AnyOf, Asked, Compare, Condition, Constant, Draw,
 from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Value
 
 ORDERED = (STRING, INT32, INT64, DOUBLE, DATETIME)
+FOLDED = 0.15
+"""Share of the equalities with texts of which the lower case alone is known."""
 LOWER, UPPER = ("gt", "ge"), ("lt", "le")
 SPANS_US = (3_600_000_000, DAY_US, 7 * DAY_US, 30 * DAY_US, 365 * DAY_US)
 
@@ -114,7 +116,20 @@ def draw_query(random: Random, drawn: Drawn, name: str) -> Asked:
     asked = Asked(name, drawn.kind.name, "query", tuple(where), _rate(random), order_by=tuple(order), top=top)
     if shape == "all" and random.random() < 0.6:
         asked = replace(asked, analytic=True)
-    return _spiced(random, asked, drawn)
+    return _spiced(random, _folded(asked, drawn), drawn)
+
+
+def _folded(asked: Asked, drawn: Drawn) -> Asked:
+    """Now and then of a query the lower case of a text is known and no more; by a chance of its own, so that all else
+    is drawn as without it."""
+    random, out = Random(f"folded {drawn.kind.rows[:1]} {asked}"), list[Condition]()
+    for each in asked.conditions():
+        text = isinstance(each, Compare) and each.operator == "eq" and drawn.kind.types[each.name] == STRING
+        named = text and isinstance(each, Compare) and isinstance(each.operand, Parameter)
+        several = isinstance(each, Compare) and each.name in drawn.kind.several
+        fold = named and not several and random.random() < FOLDED
+        out.append(replace(each, operator="lower") if fold and isinstance(each, Compare) else each)
+    return replace(asked, where=tuple(out))
 
 
 def _spiced(random: Random, asked: Asked, drawn: Drawn) -> Asked:

@@ -138,7 +138,7 @@ def _keys(world: World, scheme: Scheme, later: tuple[Row, ...]) -> Iterator[Brok
 
 def _in_order(world: World) -> set[str]:
     """The properties that queries ask for by a range or in their order."""
-    bounded = {c.name for asked in world.asked for c in asked.comparisons() if c.operator not in ("eq", "ne")}
+    bounded = {c.name for asked in world.asked for c in asked.comparisons() if c.operator not in ("eq", "ne", "lower")}
     return bounded | {name for asked in world.asked for name, _ in asked.order_by}
 
 

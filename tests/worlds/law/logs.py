@@ -76,12 +76,14 @@ def sendable(asked: Asked, kind: Kind) -> bool:
     """Whether its parameters are those of the entities, and the log can show the shape of a query.
 
     No log shows a condition on one value of a list that no key has: the caller keeps the rows that satisfy it; nor
-    that a range over one whole number is no equality, or a choice among equal values a choice.
+    that a range over one whole number is no equality, or a choice among equal values a choice. Keys that tell every
+    property serve no text of which the lower case alone is known.
     """
     conditions = asked.conditions()
     alike = all(not isinstance(c, AnyOf) or len({i.name for i in c.items}) == 1 for c in conditions)
     of_list = any(c.name in kind.several for c in asked.comparisons())
-    shown = alike and not of_list and not any(_of_one_number(asked, name) for name in kind.types)
+    folded = any(c.operator == "lower" for c in asked.comparisons())
+    shown = alike and not of_list and not folded and not any(_of_one_number(asked, name) for name in kind.types)
     shown = shown and not any(_of_one_value(c, kind) for c in conditions if isinstance(c, AnyOf))
     return asked.operation == "query" and shown and bool(asked.parameters())
 

@@ -271,7 +271,7 @@ def _steps(estimate: CostEstimate, bench: Bench) -> dict[str, float]:
         demand = demands.get(cost.name)
         if demand is None or not len(demand.weights) or _certain(cost):
             continue
-        fixed = demand.conditions.equal.keys() <= demand.constants.keys() and not demand.bounds
+        fixed = {*demand.conditions.equal, *demand.conditions.folded} <= demand.constants.keys() and not demand.bounds
         out[reads_of(cost.name)] = each * (1.0 if fixed else min(1.0, 2 * float(np.max(demand.weights))))
     live = [c for c in estimate.classes if not c.analytic]
     out[ENTITIES] = sum(c.rate_per_s * out.get(reads_of(c.name), 0.0) for c in live)

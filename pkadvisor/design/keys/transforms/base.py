@@ -163,9 +163,9 @@ class Transform:
         return None
 
     @builtins.property
-    def bucketed_property(self) -> str:
-        """The property whose values it divides into numbered buckets; empty for every other part."""
-        return ""
+    def bucketed(self) -> Escaped | None:
+        """What it divides into numbered buckets: a property, or its text in lower case; None for every other part."""
+        return None
 
     @builtins.property
     def several(self) -> ListPart | None:
@@ -195,6 +195,21 @@ class Transform:
     def over(self, source: Transform) -> Transform | None:
         """The part made of another's text in place of that of its one property; None where it takes no text."""
         return None
+
+    def reads_case(self, name: str) -> bool:
+        """Whether texts of a property that differ in case alone may have different texts."""
+        return name in self.properties
+
+    def text_behind(self, plain: str) -> str | None:
+        """The text of its property behind a text that is no longer escaped, as far as case is left; None where more of
+        it is lost."""
+        return None
+
+    @builtins.property
+    def tells_folded(self) -> bool:
+        """Whether it tells of the text of a property all but the case."""
+        folds = len(self.properties) == 1 and not self.reads_case(self.properties[0])
+        return folds and self.text_behind("") is not None
 
     def keeps_apart(self, context: Context) -> bool:
         """Whether different values have different texts, for the types at hand."""

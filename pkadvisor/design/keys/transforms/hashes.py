@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable
 from typing import ClassVar
 
-from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, HashPart, Value
+from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, Escaped, HashPart, Value
 from pkadvisor.design.keys.transforms.columns import over_distinct
 from pkadvisor.design.keys.transforms.languages import HEX, Language, Run, digits
 from pkadvisor.design.keys.transforms.texts import OfSource, Source, part_of_source, source_name
@@ -94,8 +94,9 @@ class Hash(Hashed):
         return self.count
 
     @builtins.property
-    def bucketed_property(self) -> str:
-        return self.source if isinstance(self.source, str) else ""
+    def bucketed(self) -> Escaped | None:
+        source = part_of_source(self.source)
+        return source if source.plain_property or source.tells_folded else None
 
     @builtins.property
     def atom(self) -> Atom | None:

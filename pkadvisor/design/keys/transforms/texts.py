@@ -22,6 +22,7 @@ from pkadvisor.design.keys.transforms.columns import in_slices
 from pkadvisor.design.keys.transforms.languages import Language, cut, exactly, lowered, turned
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.filters import lower_case
 from pkadvisor.values import dataclass
 
 
@@ -73,6 +74,9 @@ class Field(Unary):
         if context.edm(self.property).numeric:
             return f"{self.property} is a number without padding, and 10 sorts before 2"
         return f"values of {self.property} continue one another, hold escaped characters, or are not known"
+
+    def text_behind(self, plain: str) -> str | None:
+        return plain
 
     def text_of(self, value: Value, context: Context) -> str:
         return canonical_text(value, context.edm(self.property))
@@ -132,6 +136,9 @@ class OfSource(Transform):
     def over(self, source: Transform) -> Transform | None:
         return replace(self, source=source.plain_property or source) if isinstance(self.source, str) else None  # type: ignore[type-var]
 
+    def reads_case(self, name: str) -> bool:
+        return part_of_source(self.source).reads_case(name)
+
     def renamed(self, names: dict[str, str]) -> Transform:
         return replace(self, source=renamed_source(self.source, names))  # type: ignore[type-var]
 
@@ -164,7 +171,6 @@ class TextOf(OfSource, Escaped):
 
 
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LOWERED = str.maketrans(_UPPER, _UPPER.lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +190,13 @@ class Lower(TextOf):
         return self.text_source
 
     def changed(self, text: str) -> str:
-        return text.translate(_LOWERED)
+        return lower_case(text)
+
+    def reads_case(self, name: str) -> bool:
+        return False
+
+    def text_behind(self, plain: str) -> str | None:
+        return part_of_source(self.source).text_behind(plain)
 
     def changed_expression(self, text: pl.Expr) -> pl.Expr:
         return text.str.replace_many(list(_UPPER), list(_UPPER.lower()))
@@ -240,7 +252,11 @@ class Reverse(TextOf):
 
     source: Source
     function: ClassVar[str] = "reverse"
-    decodes: ClassVar[bool] = True
+
+    @builtins.property
+    def decodes(self) -> bool:  # type: ignore[override]
+        """Over a property; what a function made cannot be undone."""
+        return isinstance(self.source, str)
 
     @builtins.property
     def injective(self) -> bool:  # type: ignore[override]
@@ -263,6 +279,9 @@ class Reverse(TextOf):
         return text.map_batches(
             lambda texts: in_slices(texts, reversed_texts), return_dtype=pl.String, is_elementwise=True
         )
+
+    def text_behind(self, plain: str) -> str | None:
+        return part_of_source(self.source).text_behind(plain[::-1])
 
     def value_of(self, plain: str, context: Context) -> object:
         if not isinstance(self.source, str):
@@ -324,6 +343,9 @@ class Concat(TextOf):
     def plain_expression(self, context: Context) -> pl.Expr:
         inside = self._inside(context)
         return pl.concat_str([part_of_item(item).expression(inside) for item in self.items])
+
+    def reads_case(self, name: str) -> bool:
+        return any(part_of_item(item).reads_case(name) for item in self.items)
 
     def renamed(self, names: dict[str, str]) -> Transform:
         return replace(self, items=tuple(i if isinstance(i, Literal) else renamed_source(i, names) for i in self.items))

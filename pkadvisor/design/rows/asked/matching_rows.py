@@ -333,7 +333,8 @@ def _expression(filter_: Filter, population: Population) -> pl.Expr:
 
 def across_drawn(wanted: Conditions, population: Population) -> list[str]:
     """That entities of keys that are not at hand satisfy a filter as well, so that how many is an estimate."""
-    atoms: list[Atom] = [("p", name) for name in (*wanted.equal, *wanted.any_of) if population.has(name)]
+    atoms: list[Atom] = [*wanted.equal_atoms, *(("p", name) for name in wanted.any_of)]
+    atoms = [atom for atom in atoms if all(population.has(name) for name in atom_properties(atom))]
     over = next((("p", name) for name in wanted.ranges if population.has(name)), None)
     if not atoms or not population.across(atoms, over) or int(population.counts(atoms).max(initial=0)) <= 1:
         return []
@@ -349,7 +350,8 @@ def across_drawn(wanted: Conditions, population: Population) -> list[str]:
 def strange_parameters(wanted: Conditions, population: Population) -> list[str]:
     """Equalities with the value of another property, which the counting takes for one of the property's own."""
     out = []
-    for name, operands in [*((n, (o,)) for n, o in wanted.equal.items()), *wanted.any_of.items()]:
+    equal = {**wanted.equal, **wanted.folded}
+    for name, operands in [*((n, (o,)) for n, o in equal.items()), *wanted.any_of.items()]:
         for operand in operands:
             other = getattr(operand, "name", name)
             if other != name and population.has(other):

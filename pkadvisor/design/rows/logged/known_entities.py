@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from pkadvisor.design.keys.keyreader import tellers
+from pkadvisor.design.keys.keyreader import folded_in, tellers
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Atom, part_properties
 from pkadvisor.design.rows.demand import Demand
-from pkadvisor.design.rows.key_ranges import HIGH, LOW
+from pkadvisor.design.rows.key_ranges import FOLDED, HIGH, LOW
 from pkadvisor.design.rows.logged.requests import KeyReader, LoggedRequest, Values
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Bools, Ints, np, pl
@@ -43,6 +43,8 @@ class EntityReader(KeyReader):
     ) -> None:
         super().__init__(scheme, types)
         self._types, self._names = types, names
+        parts = (*scheme.main.partition, *scheme.main.row)
+        self._folded = {name for name in names if not any(part.reads_case(name) for part in parts)}
         in_partition = part_properties(scheme.main.partition)
         self._hashed = tuple(n for n in names if n in in_partition)
         self._told = frozenset(scheme.main.properties) - {*names}
@@ -55,13 +57,18 @@ class EntityReader(KeyReader):
         if via or values is None or request.partition is None:
             return via, values
         if request.row is None:
-            return via, {**values, **self._hashed_by(request.partition, values)}
+            return via, {**values, **self._known(self._hashed_by(request.partition, values))}
         entity = self._entities.get((request.partition, request.row))
         if entity is None:
             entity = {n: values.get(n + LOW, v) for n, v in self._nobodys(request.row).items() if n not in values}
         present = {n: entity[n] for n in self._names if entity.get(n) is not None}
         ends = {name + end for name in present for end in (LOW, HIGH)}
-        return via, {n: v for n, v in values.items() if n not in ends} | present
+        return via, {n: v for n, v in values.items() if n not in ends} | self._known(present)
+
+    def _known(self, entity: Values) -> dict[str, object]:
+        """What a caller knows of an entity whose key it makes: of a text of which the key reads no case no more than
+        the lower case."""
+        return {f"{name}{FOLDED}" if name in self._folded else name: value for name, value in entity.items()}
 
     def _hashed_by(self, partition: str, values: Values) -> dict[str, object]:
         """What is hashed in the PartitionKey, where it and the values in a part of the RowKey tell it in all the data:
@@ -101,6 +108,7 @@ def entity_reader(scheme: KeyScheme, types: Mapping[str, EdmType], data: DataPro
     if data is None or not set(KEYS) <= set(data.types) or data.hashed & {*KEYS, *scheme.main.properties}:
         return None
     decoded = {name for name, (_, _, part) in tellers(scheme.main).items() if part.decodes}
+    decoded |= folded_in(scheme.main, types)
     names = tuple(n for n in scheme.main.properties if n not in decoded and n in data.types and n not in KEYS)
     return EntityReader(scheme, types, names, data) if names else None
 

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from pkadvisor.design.keys.keyreader import decode_clocks, decode_key, decode_periods
+from pkadvisor.design.keys.keyreader import decode_clocks, decode_folded, decode_key, decode_periods
 from pkadvisor.design.keys.scheme import Key, KeyScheme
-from pkadvisor.design.rows.key_ranges import HIGH, LOW, OPEN_END, decode_range
+from pkadvisor.design.rows.key_ranges import FOLDED, HIGH, LOW, OPEN_END, decode_range
 from pkadvisor.design.rows.logged.choices import choices_in, python_of
 from pkadvisor.observe.logs.traffic import ClassTraffic
 from pkadvisor.table.edm import KEYS, EdmType, parse_literal
@@ -188,6 +188,7 @@ class RowReader:
                 clocks |= {name_of_time + LOW: first, name_of_time + HIGH: first + lasts - _LEAST}
             else:
                 clocks[name_of_time] = first
+        values |= {name + FOLDED: value for name, value in decode_folded(parts, text, self._types).items()}
         return values, decode_periods(parts, text, self._types), clocks
 
     def _read_range(self, name: str, first: str, behind: str) -> _Read | None:
@@ -262,4 +263,5 @@ def properties_of(
     if read is None and not params:
         return None
     # What a filter says of a property itself is more exact than a range of keys.
-    return {**(read or {}), **request.values, **params}
+    values = {**(read or {}), **request.values, **params}
+    return {n: v for n, v in values.items() if not n.endswith(FOLDED) or n.removesuffix(FOLDED) not in values}

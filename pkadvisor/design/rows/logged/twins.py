@@ -15,7 +15,8 @@ from pkadvisor.observe.minutes import MinuteSeries, added
 from pkadvisor.observe.profile.data_profile import DataProfile
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.odata import Comparison, Filter, conjuncts, properties
+from pkadvisor.table.filters import with_comparisons
+from pkadvisor.table.odata import Comparison, Filter, Operator, comparisons, conjuncts, properties
 
 SAME_RATE = 0.01
 """Rates that differ by less are one: a design file holds four digits."""
@@ -96,6 +97,15 @@ def known_besides(declared: QueryClass, logged: QueryClass) -> tuple[str, ...]:
     mine, theirs = shape_of(declared.filter), shape_of(logged.filter)
     more = mine - theirs
     return tuple(sorted(name for name, _ in more)) if theirs < mine and all(way == "eq" for _, way in more) else ()
+
+
+def unfolded(logged: Filter | None, declared: Filter | None) -> Filter | None:
+    """A logged filter with the texts as they are that the declared one knows, though the keys in use are in lower
+    case."""
+    if logged is None or declared is None:
+        return logged
+    known = {c.property for c in comparisons(declared) if not c.folded and c.operator is Operator.EQ}
+    return with_comparisons(logged, lambda c: replace(c, folded=c.folded and c.property not in known))
 
 
 def with_known(instances: pl.DataFrame | None, names: Sequence[str], data: pl.DataFrame | None) -> pl.DataFrame | None:
