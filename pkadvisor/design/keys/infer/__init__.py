@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from zlib import crc32
 
 from pkadvisor.design.keys.infer.columns import SampledColumn
-from pkadvisor.design.keys.infer.cut import Cut, Piece, cut_at_heads, cuts_at_one, key_text
+from pkadvisor.design.keys.infer.cut import Cut, Piece, TokenizedKey, cut_at_heads, cuts_at_one, key_text
 from pkadvisor.design.keys.infer.kinds import (
     KindRows,
     columns_apart,
@@ -26,9 +27,10 @@ from pkadvisor.design.keys.infer.kinds import (
 from pkadvisor.design.keys.infer.names import Named, name_key
 from pkadvisor.design.keys.infer.proof import Proof, checks_only
 from pkadvisor.design.keys.infer.shapes import TEXT, allowed
+from pkadvisor.design.keys.infer.spelled import Spelling, spelled_on
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.keys.transforms import Field, Literal, Part
+from pkadvisor.design.keys.transforms import Field, Literal, Part, Value
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, TICKS_UNIX_EPOCH, EdmType
@@ -73,13 +75,17 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Distinct keys, how often each stands there, and the row where it stands first; whole columns by name."""
+    """Distinct keys, how often each stands there, and the row where it stands first; whole columns by name.
+
+    ``spelled``: the columns whose values keys hold as somebody wrote them: the side, how, and the values of each key.
+    """
 
     keys: list[tuple[str, str]]
     counts: list[int]
     first: list[int]
     frame: pl.DataFrame
     types: Mapping[str, EdmType]
+    spelled: tuple[tuple[int, Spelling, Sequence[Value]], ...] = ()
 
     def columns(self, rows: Sequence[int], names: Iterable[str] | None = None) -> list[SampledColumn]:
         """The columns over some distinct keys."""
@@ -89,6 +95,12 @@ class _Table:
         part = self.frame.select(wanted)[[self.first[r] for r in rows]]
         candidates = (_column(part[name], self.types) for name in wanted)
         return [c for c in candidates if c is not None]
+
+    def text(self, row: int, side: int) -> TokenizedKey:
+        """One of the two texts of a distinct key, with the values of columns in it whole."""
+        text = self.keys[row][side]
+        spans = (how.span(text, values[row]) for of, how, values in self.spelled if of == side)
+        return key_text(text, [span for span in spans if span is not None])
 
     @property
     def payload(self) -> int:
@@ -107,7 +119,7 @@ def infer_keys(frame: pl.DataFrame, types: Mapping[str, EdmType] | None = None) 
     A frame has the columns PartitionKey and RowKey; its other columns lend their names where they hold the values, with
     ``types`` for what the frame alone does not tell (a Guid, an Int32). Raises UsageError where a frame has no keys.
     """
-    table = _read(frame, types or {})
+    table = _with_spelled(_read(frame, types or {}))
     left = list(range(len(table.keys)))
     kinds: list[tuple[Named, list[int]]] = []
     # What the templates leave is guessed at again, at last with each order of separators taken for a kind.
@@ -162,11 +174,11 @@ def _one_template(
 ) -> Named | None:
     """The template that writes the keys of two kinds, and is that of each but for fixed text where it has a column, or
     a number where no column is known; None without one."""
-    first, second = (key_text(table.keys[rows[0]][1]).masked[1] for _, rows in (one, other))
+    first, second = (table.text(rows[0], 1).masked[1] for _, rows in (one, other))
     if first != second or columns_apart(one[1], other[1], present):
         return None
     rows = sorted(row for _, own in (one, other) for row in _sample(table, own, SAMPLE_ROWS // 2))
-    cuts = [cut_at_heads([key_text(table.keys[row][side]) for row in rows]) for side in (0, 1)]
+    cuts = [cut_at_heads([table.text(row, side) for row in rows]) for side in (0, 1)]
     named = name_key((cuts[0], cuts[1]), table.columns(rows), joined=True, shared=True)
     if not all(_fixes_values(kind[0], named, numbers=not table.payload) for kind in (one, other)):
         return None
@@ -214,6 +226,17 @@ def _read(frame: pl.DataFrame, types: Mapping[str, EdmType]) -> _Table:
     return _Table(ordered, [n for _, n in rows], [r for r, _ in rows], frame, types)
 
 
+def _with_spelled(table: _Table) -> _Table:
+    """The table with the columns whose values keys hold with other text or with separators in them."""
+    rows = _sample(table, range(len(table.keys)), SAMPLE_ROWS)
+    keys, present = [table.keys[row] for row in rows], [[column[r] for r in rows] for column in table.present()]
+    spelled: list[tuple[int, Spelling, Sequence[Value]]] = []
+    for column in table.columns(rows):
+        for side, how in spelled_on(column, keys, present):
+            spelled.append((side, how, table.frame.get_column(column.name)[table.first].to_list()))
+    return replace(table, spelled=tuple(spelled))
+
+
 def _column(series: pl.Series, types: Mapping[str, EdmType]) -> SampledColumn | None:
     """A column as ``encode`` takes its values; None for types that the service does not have."""
     name, dtype = series.name, series.dtype
@@ -242,7 +265,7 @@ def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
     ``apart`` takes keys with other separators for other kinds without weighing it.
     """
     rows = _sample(table, left, SAMPLE_ROWS)
-    texts = {r: (key_text(table.keys[r][0]), key_text(table.keys[r][1])) for r in rows}
+    texts = {r: (table.text(r, 0), table.text(r, 1)) for r in rows}
     out: dict[str, tuple[float, Named]] = {}
     present = () if apart else table.present()
     whole = group_of(texts, rows)
