@@ -74,10 +74,20 @@ class Inference:
 
 
 @dataclass(frozen=True, slots=True)
+class _Spelled:
+    """A column whose values stand in one side of keys: how they are written, and the values of each distinct key."""
+
+    column: str
+    side: int
+    how: Spelling
+    values: Sequence[Value]
+
+
+@dataclass(frozen=True, slots=True)
 class _Table:
     """Distinct keys, how often each stands there, and the row where it stands first; whole columns by name.
 
-    ``spelled``: the columns whose values keys hold as somebody wrote them: the side, how, and the values of each key.
+    ``spelled``: the columns whose values keys hold with other text or separators in them.
     """
 
     keys: list[tuple[str, str]]
@@ -85,7 +95,7 @@ class _Table:
     first: list[int]
     frame: pl.DataFrame
     types: Mapping[str, EdmType]
-    spelled: tuple[tuple[int, Spelling, Sequence[Value]], ...] = ()
+    spelled: tuple[_Spelled, ...] = ()
 
     def columns(self, rows: Sequence[int], names: Iterable[str] | None = None) -> list[SampledColumn]:
         """The columns over some distinct keys."""
@@ -94,12 +104,20 @@ class _Table:
             return []
         part = self.frame.select(wanted)[[self.first[r] for r in rows]]
         candidates = (_column(part[name], self.types) for name in wanted)
-        return [c for c in candidates if c is not None]
+        return [self._as_written(c) for c in candidates if c is not None]
+
+    def _as_written(self, column: SampledColumn) -> SampledColumn:
+        """A column with its values as keys write them, where these hold other text."""
+        how = next((one.how for one in self.spelled if one.column == column.name), None)
+        if how is None or not (changed := how.changed(column.values)):
+            return column
+        written = [how.write(value) if isinstance(value, str) else None for value in column.values]
+        return replace(column, as_keys_write=written, changed=changed)
 
     def text(self, row: int, side: int) -> TokenizedKey:
         """One of the two texts of a distinct key, with the values of columns in it whole."""
         text = self.keys[row][side]
-        spans = (how.span(text, values[row]) for of, how, values in self.spelled if of == side)
+        spans = (one.how.span(text, one.values[row]) for one in self.spelled if one.side == side)
         return key_text(text, [span for span in spans if span is not None])
 
     @property
@@ -129,8 +147,10 @@ def infer_keys(frame: pl.DataFrame, types: Mapping[str, EdmType] | None = None) 
         guesses: list[tuple[Named, list[int]]] = [(named, []) for named in _guess(table, left, apart=apart)]
         for named, rows in guesses:
             proved = _proof(table, named, left).explained([table.keys[r] for r in left])
-            rows += [r for r, yes in zip(left, proved, strict=True) if yes]
-            left = [r for r, yes in zip(left, proved, strict=True) if not yes]
+            own = [r for r, yes in zip(left, proved, strict=True) if yes]
+            if not kinds or len(own) > allowed(len(table.keys)) or not _fixes_one_value(table, named, own):
+                rows += own
+                left = [r for r, yes in zip(left, proved, strict=True) if not yes]
         kinds += guesses
     _absorb(table, kinds)
     kinds = _of_one_template(table, [kind for kind in kinds if kind[1]])
@@ -141,6 +161,18 @@ def infer_keys(frame: pl.DataFrame, types: Mapping[str, EdmType] | None = None) 
         shapes.append(_shape(table, whole, left, labels, proved=False))
     shapes.sort(key=lambda s: (-s.rows, str(s.key)))
     return Inference(tuple(shapes), frame.height, sum(s.explained for s in shapes))
+
+
+def _fixes_one_value(table: _Table, named: Named, rows: Sequence[int]) -> bool:
+    """Whether rows have one value of a column, which keys write with other text or separators, as fixed text: they are
+    exceptions to the template of the other rows."""
+    sides = (named.key.partition, named.key.row)
+    for one in table.spelled:
+        values = {one.values[row] for row in rows}
+        text = one.how.write(str(values.pop())) if len(values) == 1 else ""
+        if text and text in "".join(part.constant or "" for part in sides[one.side]):
+            return True
+    return False
 
 
 def _absorb(table: _Table, kinds: list[tuple[Named, list[int]]]) -> None:
@@ -230,10 +262,11 @@ def _with_spelled(table: _Table) -> _Table:
     """The table with the columns whose values keys hold with other text or with separators in them."""
     rows = _sample(table, range(len(table.keys)), SAMPLE_ROWS)
     keys, present = [table.keys[row] for row in rows], [[column[r] for r in rows] for column in table.present()]
-    spelled: list[tuple[int, Spelling, Sequence[Value]]] = []
-    for column in table.columns(rows):
-        for side, how in spelled_on(column, keys, present):
-            spelled.append((side, how, table.frame.get_column(column.name)[table.first].to_list()))
+    spelled = [
+        _Spelled(column.name, side, how, table.frame.get_column(column.name)[table.first].to_list())
+        for column in table.columns(rows)
+        for side, how in spelled_on(column, keys, present)
+    ]
     return replace(table, spelled=tuple(spelled))
 
 

@@ -38,16 +38,22 @@ def one_identifier(texts: Iterable[TokenizedKey]) -> bool:
     return 2 * mixed > len(heads) or (mixed > 0 and numbers < by_chance and all(map(_HEX.fullmatch, heads)))
 
 
+_VALUE: Final = " "
+"""Stands for the head of a key that begins with a value of a column."""
+
+
 def _word(text: TokenizedKey) -> str:
-    """The head of a key where it is a word, and no value of a column."""
-    head = text.head if not text.by_value else ""
+    """The head of a key where it is a word; one mark for all values of columns."""
+    head = text.head
+    if text.by_value:
+        return _VALUE
     return head if head.isalpha() and head.isascii() and len(head) <= _HEAD_CHARACTERS else ""
 
 
 def _head_class(text: TokenizedKey) -> str:
     head = text.head
     if text.by_value:
-        return "value"
+        return _VALUE
     if head.isascii() and head.isdigit():
         return "digits"
     return "word" if head.isalpha() else "other"
@@ -104,8 +110,8 @@ def kinds_of(
     present: Sequence[Sequence[bool]] = (),
     columns: int = 0,
 ) -> list[KindRows]:
-    """The rows told apart by whatever makes their keys cheapest to tell, again and again, or by words with which go
-    columns of their own.
+    """The rows told apart by whatever makes their keys cheapest to tell, again and again, or by words, or digits and
+    words, with which go columns of their own.
 
     ``present``: for each column of the data that some rows lack, whether a row has a value there. ``columns``: all
     columns of the data beside the keys.
@@ -131,7 +137,7 @@ def kinds_of(
         bits = _bits(groups)
         same_columns = columns >= COLUMNS_OF_A_KIND and not own_columns(groups, present)
         told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups, same_columns)
-        by_word = way in _BY_WORD and "" not in parts
+        by_word = (way in _BY_WORD and "" not in parts) or way is _BY_HEAD[1][1]
         if (bits < least and told_apart) or (by_word and _other_columns(groups, present)):
             best, least = groups, min(bits, least)
     if len(best) == 1:

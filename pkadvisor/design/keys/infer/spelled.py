@@ -56,6 +56,11 @@ class Spelling:
         """A value as keys hold it."""
         return _OTHER.sub(lambda match: self.of(match[0]), value)
 
+    def changed(self, values: Iterable[Value]) -> str:
+        """Printable characters in values for which keys hold other text, those first that a key cannot hold."""
+        seen = {c for value in values if isinstance(value, str) for c in value if not c.isalnum() and c.isprintable()}
+        return "".join(sorted((c for c in seen - {" "} if self.of(c) != c), key=lambda c: (c not in FORBIDDEN, c)))[:5]
+
     def span(self, key: str, value: Value) -> Span | None:
         """Where a key holds a value, with no letter and no digit beside it."""
         text = self.write(value) if isinstance(value, str) else ""
