@@ -87,3 +87,18 @@ def test_keys_of_more_inserts_than_are_looked_at_stand_for_all(ask: Ask, tmp_pat
     assert code == 0, error
     text = (tmp_path / "design.yaml").read_text()
     assert "entities_total: 7000  # counted" in text and "sampling: random-rows  # 5,000 of the 7,000 inserts" in text
+
+
+def test_an_order_by_what_the_data_does_not_have_is_left_out_and_said(ask: Ask, tmp_path: Path) -> None:
+    """What 'init' wrote of it is what 'analyze' reads."""
+    rows = [json.dumps({"sheet": f"s{n}", "finder": f"f{n % 9}", "found": {"on": n}}) for n in range(300)]
+    (tmp_path / "sheets.jsonl").write_text("\n".join(rows) + "\n")
+    asked: list[dict[str, Any]] = [
+        {"table": "sheets", "at": f"2026-12-01T10:{n:02}:{s:02}Z", "filter": f"finder eq 'f{(n + s) % 9}'",
+         "order_by": ["found desc"]}
+        for n in range(60)
+        for s in (0, 30)
+    ]  # fmt: skip
+    design = drawn(ask, tmp_path, "sheets.jsonl", asked)
+    assert "the log orders by found, which the data does not have" in design
+    assert ask("analyze")[0] == 0

@@ -121,6 +121,10 @@ def _class(
         named = _placeholders(query.filter, instances, types, few, notes)
         text = format_filter(named, parameters=True)
     ordered = any(c.order_by for c in traffic.classes)
+    unknown = [order.property for order in query.order_by if order.property not in types]
+    if unknown:
+        query = replace(query, order_by=())
+        notes.append(f"the log orders by {', '.join(unknown)}, which the data does not have: the order is left out")
     of_report = query.operation is Operation.QUERY and query.rate.mean_per_s < REPORT_PER_S * 1.5
     query = replace(query, analytic=query.analytic or of_report)
     return DraftClass(query, text, keys, kind.name if kind is not None else None, tuple(notes), ordered)

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 
 from pkadvisor.design.choice.sections import Judged
+from pkadvisor.design.evidence.held_requests import FOUND, Held, held_requests
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, ClassCost, CostEstimate
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.density import density_of
 from pkadvisor.design.rows.fronts import logged_inserts
-from pkadvisor.design.rows.logged.known_entities import inserted_by_log, share_there
 from pkadvisor.design.rows.strange_values import far_values, other_case, shown_value
 from pkadvisor.documents.part import RATES_APART
 from pkadvisor.lazy import np
@@ -158,12 +158,10 @@ def weakest(grounds: Sequence[Ground]) -> Ground | None:
 # -- The ground of logged values: whether what a log asks for is in the data, and what tells that it was misread.
 
 
-FOUND = 0.5
-"""Share of the values asked for that must be in the data: up to half may ask for deleted, expired and new entities."""
 BEGUN = 0.1
 """Share of the log's inserts within which the first into a partition comes that was there before the log: assumed."""
-FOUND_EXPECTED = 10
-"""Parameters of a sample that must be expected in the data before their absence says something."""
+INSERTS_TELLING = 10
+"""Inserts of a log from which on they tell when partitions begin. Assumed."""
 
 
 def parameters(given: Evidence) -> Ground:
@@ -178,40 +176,59 @@ def parameters(given: Evidence) -> Ground:
     if given.bench.workload.hidden and not given.bench.population.hashed:
         why = "the log is of a profile, which hides its values, and the data show theirs: they cannot be compared"
         return Ground(name, title, why)
+    bench = given.bench
     weights = {d.query.name: d.query.rate.mean_per_s or 1.0 for d in logged}
-    absent = given.bench.workload.absent
-    shares = {d.query.name: min(1.0, _found(d, given) + absent.get(d.query.name, 0.0)) for d in logged}
-    share = math.fsum(shares[n] * w for n, w in weights.items()) / math.fsum(weights.values())
+    held = {d.query.name: held_requests(d, bench.demands, bench.workload, bench.population) for d in logged}
+    share = math.fsum(held[n].share * w for n, w in weights.items()) / math.fsum(weights.values())
 
     if not given.keys_of_log and (misread := _misread(given)) is not None:
         return misread
 
     def missed(demand: Demand) -> bool:
-        return demand.query.name in shares and shares[demand.query.name] < FOUND
+        return demand.query.name in held and held[demand.query.name].contradicts
 
     rests = given.rests_on(missed)
     if rests < LOAD_DECIDES:
-        sentence = f"{percent(share)} of the values that the log asks for are in the data"
-        return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, 1.0, "share")
+        sentence, of_table = f"{percent(share)} of the values that the log asks for are in the data", 1.0
+        if not bench.population.complete and not given.keys_of_log:
+            of_table = bench.population.drawn_from / bench.population.total
+            sentence = f"{percent(share)} of the requests of the log ask for values that are in the data"
+            sentence += f", which has {percent(of_table)} of the table" if of_table < 1 else ""
+        return Ground(name, title, sentence, True, "", given.rests_on(_looks_up), share, of_table, "share")
     worst = given.largest(missed)
+    return _missing(worst, held[worst], given, rests)
+
+
+def _missing(worst: str, held: Held, given: Evidence, rests: float) -> Ground:
+    """The ground that does not carry as the data lacks what a class asks for."""
+    name, title = "parameters", "logged values that are in the data"
     if given.keys_of_log:
         sentence = (
-            f"there is no data, and only {percent(shares[worst])} of the values that '{worst}' asks for are in the "
+            f"there is no data, and only {percent(held.share)} of the values that '{worst}' asks for are in the "
             f"{given.rows:,} whole keys that the log names: the table has entities of which nothing is known"
         )
-        return Ground(name, title, sentence, False, "an export of the table", rests, shares[worst], 1.0, "share")
-    sentence = f"only {percent(shares[worst])} of the values that '{worst}' asks for are in the data; "
+        return Ground(name, title, sentence, False, "an export of the table", rests, held.share, held.due, "share")
+    if held.due_to:
+        sentence = (
+            f"only {percent(held.share)} of the requests of '{worst}' ask for values that are in the data; "
+            f"{held.due_to}"
+        )
+        what = "data and a log of the same table and the same time"
+        return Ground(name, title, sentence, False, what, rests, held.share, held.due, "share")
+    sentence = f"only {percent(held.share)} of the values that '{worst}' asks for are in the data; "
     if (letters := _other_letters(worst, given)) is not None:
         sentence += letters
         what = "data and a log whose values have the same letters: keys tell upper from lower case"
     else:
+        small = "" if given.size_stated else ", the data is a small sample"
         sentence += (
-            "either the data and the log are of different tables or times, or the keys of the log are read wrongly"
+            f"either the data and the log are of different tables or times{small}, or the keys of the log are read "
+            "wrongly"
         )
-        what = (
-            "data and a log of the same table and the same time (which is current?), or key templates that fit the log"
-        )
-    return Ground(name, title, sentence, False, what, rests, shares[worst], 1.0, "share")
+        what = "data and a log of the same table and the same time (which is current?)"
+        what += "" if given.size_stated else ", `sampling` and `entities_total` of a sample"
+        what += ", or key templates that fit the log"
+    return Ground(name, title, sentence, False, what, rests, held.share, held.due, "share")
 
 
 def _other_letters(name: str, given: Evidence) -> str | None:
@@ -274,7 +291,7 @@ def _begun_before_log(given: Evidence) -> Ground | None:
     """
     inserts = logged_inserts(given.bench.population)
     density = density_of(given.bench.population, given.bench.workload)
-    if inserts is None or inserts.came is None or len(inserts.instances) < FOUND_EXPECTED:
+    if inserts is None or inserts.came is None or len(inserts.instances) < INSERTS_TELLING:
         return None
     if density is None or density.apart < RATES_APART:
         return None  # such a partition will be as large as those at hand
@@ -372,22 +389,3 @@ def _looks_up(demand: Demand) -> bool:
     asks = query.operation in (Operation.QUERY, Operation.UPDATE)
     fixed = demand.conditions.equal.keys() - demand.constants.keys()
     return bool(asks and not query.analytic and query.draw.by is DrawBy.LOG and fixed and len(demand.instances))
-
-
-def _found(demand: Demand, given: Evidence) -> float:
-    """The share of a class's requests whose every value some entity has, or one that the log inserts; of a sample, of
-    those that it would hold.
-
-    That no entity has all of them together is no contradiction: such a request finds nothing.
-    """
-    population = given.bench.population
-    fixed = [("p", n) for n in demand.conditions.equal if n not in demand.constants and population.has(n)]
-    inserted = inserted_by_log(given.bench.demands, given.bench.workload, population)
-    if population.complete:
-        return share_there(demand, [[one] for one in fixed], inserted, population)
-    there = int(np.count_nonzero(population.matching(fixed, demand.instances) > 0))
-    newer = max(0.0, len(demand.instances) * share_there(demand, [fixed], inserted, population) - there)
-    expected = population.rows / population.total * (len(demand.instances) - newer)
-    if population.sampling != "random-rows" or expected < FOUND_EXPECTED:
-        return 1.0
-    return min(1.0, there / expected)

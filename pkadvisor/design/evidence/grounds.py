@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pkadvisor.design.choice.sections import Judged, Section
-from pkadvisor.design.evidence.given import FOUND, TOTAL_APART, Evidence, Ground, parameters
+from pkadvisor.design.evidence.given import TOTAL_APART, Evidence, Ground, parameters
 from pkadvisor.design.evidence.guesses import assumed_share, assumptions
+from pkadvisor.design.evidence.held_requests import FOUND
 from pkadvisor.design.load.estimates import LOAD_DECIDES, Bench, CostEstimate
 from pkadvisor.design.load.windows import APART, in_time, width_s
 from pkadvisor.design.rows.demand import Demand

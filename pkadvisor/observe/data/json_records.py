@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final
 from pkadvisor.errors import InputError
 from pkadvisor.lazy import pl
 from pkadvisor.observe.data.edm_text import count_stated, edm_of
+from pkadvisor.observe.data.extended_json import plain_value
 from pkadvisor.observe.data.records import (
     MAX_RECORD_BYTES,
     Chunk,
@@ -300,7 +301,8 @@ def _transposed(rows: list[dict[str, Any]], where: str) -> dict[str, list[Any]]:
 
 
 def _flatten(row: Mapping[str, Any], prefix: str, out: dict[str, Any]) -> None:
-    for key, value in row.items():
+    for key, written in row.items():
+        value = plain_value(written) if type(written) is dict else written
         if type(value) is dict:
             _flatten(value, f"{prefix}{key}.", out)
         else:
@@ -332,7 +334,8 @@ def columnar(
 def _chunk(
     rows: list[dict[str, Any]], tally: Tally, columns: frozenset[str] | None, annotated: bool, where: str
 ) -> Chunk:
-    """Objects as columns: nested objects flattened to ``a.b``, lists as JSON text, ``X@odata.type`` obeyed."""
+    """Objects as columns: nested objects flattened to ``a.b``, typed values of MongoDB as what they stand for,
+    lists as JSON text, ``X@odata.type`` obeyed."""
     height = len(rows)
     values = _transposed(rows, where)
     if any(dict in set(map(type, column)) for column in values.values()):

@@ -17,6 +17,7 @@ from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.partition_reads import even_per_s
 from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import TableView
+from pkadvisor.review.views.windows import in_window
 
 
 def range_entities_per_s(subject: Subject) -> KnownValue | None:
@@ -182,14 +183,15 @@ def _requests(view: TableView, query: QueryClass) -> float:
 
 def _reading(view: TableView, query: QueryClass) -> float:
     """Requests that read, at the least: one for each bucket that declared values can fill (all, where nothing is
-    declared), or the pages of the whole table where these are fewer."""
+    declared), or the pages of its window of time where these are more; no more than the pages of the whole table."""
     plan = view.plan_of(query)
     if plan is None:
         return 1.0
     total = key_loads.declared_entities(view)
     pages = math.inf if total is None else math.ceil(total / view.limits.page_entities)
     filled = math.prod(min(p.buckets_total, key_loads.values_most(p, view) or math.inf) for p in plan.fans)
-    return float(max(1, min(filled, pages)))
+    of_window = (in_window(view, query) or 0.0) / view.limits.page_entities
+    return float(max(1, min(max(filled, of_window), pages)))
 
 
 _TEXT, _NUMBER = FactType.TEXT, FactType.NUMBER
