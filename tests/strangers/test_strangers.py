@@ -18,6 +18,7 @@ from tests.strangers.folders import STRANGERS, bookings_by_day, contradictory, d
 from tests.strangers.more import MORE, access_log, hashed_and_encoded, ledger, orders_with_lines, rooms, sales_in_groups
 from tests.strangers.stays_and_moves import refills, tubes
 from tests.strangers.stranger import ROWS, Stranger, recommended
+from tests.strangers.titles import LISTS, READS, articles
 from tests.strangers.with_index_rows import WITH_INDEX_ROWS
 from tests.tiers import sizes
 
@@ -215,3 +216,17 @@ def test_kinds_that_a_log_writes_in_one_group_are_one_transaction_and_stay(
     (arranged,) = result["arrangements"]
     # 5 transactions a second of 3 rows are 5 requests with or without the other kind: nothing is saved twice.
     assert arranged["chosen"]["requests_per_s"] == pytest.approx(10, rel=0.02)
+
+
+def test_titles_in_keys_with_escapes_are_one_kind_whose_queries_count_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = articles()
+    assert begun(stranger, tmp_path, monkeypatch) == 0
+    (table,) = load_declaration("design.yaml").tables
+    assert table.kinds == ()
+    rates = [query.rate.mean_per_s for query in table.workload.classes]
+    assert sorted(rates) == pytest.approx([LISTS / 60, READS / 60], rel=0.02)
+    assert main(["analyze", "-q", "--out", "json=r.json"]) == 0
+    (advice,) = json.loads(Path("r.json").read_text())["tables"]
+    assert advice["verdict"] == "keep"

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from zlib import crc32
 
 from pkadvisor.design.keys.infer.columns import SampledColumn
-from pkadvisor.design.keys.infer.cut import Cut, Piece, cut_at_heads, cuts_at_one, key_text
+from pkadvisor.design.keys.infer.cut import Cut, Piece, TokenizedKey, cut_at_heads, cuts_at_one, key_text
 from pkadvisor.design.keys.infer.kinds import (
     KindRows,
     columns_apart,
@@ -26,9 +27,10 @@ from pkadvisor.design.keys.infer.kinds import (
 from pkadvisor.design.keys.infer.names import Named, name_key
 from pkadvisor.design.keys.infer.proof import Proof, checks_only
 from pkadvisor.design.keys.infer.shapes import TEXT, allowed
+from pkadvisor.design.keys.infer.spelled import Spelling, spelled_on
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.keys.transforms import Field, Literal, Part
+from pkadvisor.design.keys.transforms import Field, Literal, Part, Value
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import pl
 from pkadvisor.table.edm import KEYS, SYSTEM_PROPERTIES, TICKS_UNIX_EPOCH, EdmType
@@ -72,14 +74,28 @@ class Inference:
 
 
 @dataclass(frozen=True, slots=True)
+class _Spelled:
+    """A column whose values stand in one side of keys: how they are written, and the values of each distinct key."""
+
+    column: str
+    side: int
+    how: Spelling
+    values: Sequence[Value]
+
+
+@dataclass(frozen=True, slots=True)
 class _Table:
-    """Distinct keys, how often each stands there, and the row where it stands first; whole columns by name."""
+    """Distinct keys, how often each stands there, and the row where it stands first; whole columns by name.
+
+    ``spelled``: the columns whose values keys hold with other text or separators in them.
+    """
 
     keys: list[tuple[str, str]]
     counts: list[int]
     first: list[int]
     frame: pl.DataFrame
     types: Mapping[str, EdmType]
+    spelled: tuple[_Spelled, ...] = ()
 
     def columns(self, rows: Sequence[int], names: Iterable[str] | None = None) -> list[SampledColumn]:
         """The columns over some distinct keys."""
@@ -88,7 +104,21 @@ class _Table:
             return []
         part = self.frame.select(wanted)[[self.first[r] for r in rows]]
         candidates = (_column(part[name], self.types) for name in wanted)
-        return [c for c in candidates if c is not None]
+        return [self._as_written(c) for c in candidates if c is not None]
+
+    def _as_written(self, column: SampledColumn) -> SampledColumn:
+        """A column with its values as keys write them, where these hold other text."""
+        how = next((one.how for one in self.spelled if one.column == column.name), None)
+        if how is None or not (changed := how.changed(column.values)):
+            return column
+        written = [how.write(value) if isinstance(value, str) else None for value in column.values]
+        return replace(column, as_keys_write=written, changed=changed)
+
+    def text(self, row: int, side: int) -> TokenizedKey:
+        """One of the two texts of a distinct key, with the values of columns in it whole."""
+        text = self.keys[row][side]
+        spans = (one.how.span(text, one.values[row]) for one in self.spelled if one.side == side)
+        return key_text(text, [span for span in spans if span is not None])
 
     @property
     def payload(self) -> int:
@@ -107,7 +137,7 @@ def infer_keys(frame: pl.DataFrame, types: Mapping[str, EdmType] | None = None) 
     A frame has the columns PartitionKey and RowKey; its other columns lend their names where they hold the values, with
     ``types`` for what the frame alone does not tell (a Guid, an Int32). Raises UsageError where a frame has no keys.
     """
-    table = _read(frame, types or {})
+    table = _with_spelled(_read(frame, types or {}))
     left = list(range(len(table.keys)))
     kinds: list[tuple[Named, list[int]]] = []
     # What the templates leave is guessed at again, at last with each order of separators taken for a kind.
@@ -117,8 +147,10 @@ def infer_keys(frame: pl.DataFrame, types: Mapping[str, EdmType] | None = None) 
         guesses: list[tuple[Named, list[int]]] = [(named, []) for named in _guess(table, left, apart=apart)]
         for named, rows in guesses:
             proved = _proof(table, named, left).explained([table.keys[r] for r in left])
-            rows += [r for r, yes in zip(left, proved, strict=True) if yes]
-            left = [r for r, yes in zip(left, proved, strict=True) if not yes]
+            own = [r for r, yes in zip(left, proved, strict=True) if yes]
+            if not kinds or len(own) > allowed(len(table.keys)) or not _fixes_one_value(table, named, own):
+                rows += own
+                left = [r for r, yes in zip(left, proved, strict=True) if not yes]
         kinds += guesses
     _absorb(table, kinds)
     kinds = _of_one_template(table, [kind for kind in kinds if kind[1]])
@@ -129,6 +161,18 @@ def infer_keys(frame: pl.DataFrame, types: Mapping[str, EdmType] | None = None) 
         shapes.append(_shape(table, whole, left, labels, proved=False))
     shapes.sort(key=lambda s: (-s.rows, str(s.key)))
     return Inference(tuple(shapes), frame.height, sum(s.explained for s in shapes))
+
+
+def _fixes_one_value(table: _Table, named: Named, rows: Sequence[int]) -> bool:
+    """Whether rows have one value of a column, which keys write with other text or separators, as fixed text: they are
+    exceptions to the template of the other rows."""
+    sides = (named.key.partition, named.key.row)
+    for one in table.spelled:
+        values = {one.values[row] for row in rows}
+        text = one.how.write(str(values.pop())) if len(values) == 1 else ""
+        if text and text in "".join(part.constant or "" for part in sides[one.side]):
+            return True
+    return False
 
 
 def _absorb(table: _Table, kinds: list[tuple[Named, list[int]]]) -> None:
@@ -162,11 +206,11 @@ def _one_template(
 ) -> Named | None:
     """The template that writes the keys of two kinds, and is that of each but for fixed text where it has a column, or
     a number where no column is known; None without one."""
-    first, second = (key_text(table.keys[rows[0]][1]).masked[1] for _, rows in (one, other))
+    first, second = (table.text(rows[0], 1).masked[1] for _, rows in (one, other))
     if first != second or columns_apart(one[1], other[1], present):
         return None
     rows = sorted(row for _, own in (one, other) for row in _sample(table, own, SAMPLE_ROWS // 2))
-    cuts = [cut_at_heads([key_text(table.keys[row][side]) for row in rows]) for side in (0, 1)]
+    cuts = [cut_at_heads([table.text(row, side) for row in rows]) for side in (0, 1)]
     named = name_key((cuts[0], cuts[1]), table.columns(rows), joined=True, shared=True)
     if not all(_fixes_values(kind[0], named, numbers=not table.payload) for kind in (one, other)):
         return None
@@ -214,6 +258,18 @@ def _read(frame: pl.DataFrame, types: Mapping[str, EdmType]) -> _Table:
     return _Table(ordered, [n for _, n in rows], [r for r, _ in rows], frame, types)
 
 
+def _with_spelled(table: _Table) -> _Table:
+    """The table with the columns whose values keys hold with other text or with separators in them."""
+    rows = _sample(table, range(len(table.keys)), SAMPLE_ROWS)
+    keys, present = [table.keys[row] for row in rows], [[column[r] for r in rows] for column in table.present()]
+    spelled = [
+        _Spelled(column.name, side, how, table.frame.get_column(column.name)[table.first].to_list())
+        for column in table.columns(rows)
+        for side, how in spelled_on(column, keys, present)
+    ]
+    return replace(table, spelled=tuple(spelled))
+
+
 def _column(series: pl.Series, types: Mapping[str, EdmType]) -> SampledColumn | None:
     """A column as ``encode`` takes its values; None for types that the service does not have."""
     name, dtype = series.name, series.dtype
@@ -242,7 +298,7 @@ def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
     ``apart`` takes keys with other separators for other kinds without weighing it.
     """
     rows = _sample(table, left, SAMPLE_ROWS)
-    texts = {r: (key_text(table.keys[r][0]), key_text(table.keys[r][1])) for r in rows}
+    texts = {r: (table.text(r, 0), table.text(r, 1)) for r in rows}
     out: dict[str, tuple[float, Named]] = {}
     present = () if apart else table.present()
     whole = group_of(texts, rows)

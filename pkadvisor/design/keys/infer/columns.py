@@ -43,11 +43,16 @@ FEW: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class SampledColumn:
-    """A column of the table: its type and the values of the rows at hand, times in ticks."""
+    """A column of the table: its type and the values of the rows at hand, times in ticks.
+
+    ``as_keys_write``: its values with the other text that keys are known to hold in place of ``changed`` characters.
+    """
 
     name: str
     edm: EdmType
     values: Sequence[Value]
+    as_keys_write: Sequence[str | None] = ()
+    changed: str = ""
 
     @property
     def usable(self) -> bool:
@@ -133,6 +138,23 @@ def held_by(
                     break
             if wrong <= strays and (one or not wrong or _writes_several(writes, column, rows, present)):
                 return part, column, wrong
+    return None
+
+
+def written_otherwise(
+    texts: Sequence[str | None], columns: Sequence[SampledColumn]
+) -> tuple[str, SampledColumn] | None:
+    """The column whose values nearly all texts are, or hold, with other text in place of some characters, and which of
+    both (``is``, ``holds``)."""
+    strays = allowed(len(texts))
+    for column in columns:
+        pairs = [(t, w) for t, w in zip(texts, column.as_keys_write, strict=False) if t is not None and w]
+        if len(pairs) < len(texts) - strays:
+            continue
+        if sum(text != written for text, written in pairs) <= strays:
+            return "is", column
+        if sum(written not in text for text, written in pairs) <= strays:
+            return "holds", column
     return None
 
 

@@ -42,15 +42,21 @@ FIXED_BITS: Final = 4.0
 
 Tokens = tuple[tuple[str, ...], tuple[str, ...]]
 """A text as pieces and the separators between them: one separator fewer."""
+Span = tuple[int, int]
+"""Where a text stands in a key: its first character, and the one behind the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedKey:
-    """One key text cut at every run of separators: with Guids and dates whole, and without regard to them."""
+    """One key text cut at every run of separators: with Guids and dates whole, and without regard to them.
+
+    Values that columns are known to hold are whole in both; ``by_value``: the key begins with one.
+    """
 
     text: str
     masked: Tokens
     plain: Tokens
+    by_value: bool = False
 
     @property
     def head(self) -> str:
@@ -58,16 +64,17 @@ class TokenizedKey:
         return self.masked[0][0]
 
 
-def key_text(text: str) -> TokenizedKey:
-    """A key text with its separators found."""
-    plain = _tokens(text, _PLAIN)
-    return TokenizedKey(text, _tokens(text, _MASKED) if plain[1] else plain, plain)
+def key_text(text: str, values: Sequence[Span] = ()) -> TokenizedKey:
+    """A key text with its separators found: those outside of the ``values`` of columns."""
+    plain = _tokens(text, _PLAIN, values)
+    by_value = any(begin == 0 for begin, _ in values)
+    return TokenizedKey(text, _tokens(text, _MASKED, values) if plain[1] else plain, plain, by_value)
 
 
-def _tokens(text: str, pattern: re.Pattern[str]) -> Tokens:
+def _tokens(text: str, pattern: re.Pattern[str], values: Sequence[Span]) -> Tokens:
     pieces, runs, begin = [], [], 0
     for match in pattern.finditer(text):
-        if run := match["run"]:
+        if (run := match["run"]) and not any(b < match.end() and match.start() < e for b, e in values):
             pieces.append(text[begin : match.start()])
             runs.append(run)
             begin = match.end()

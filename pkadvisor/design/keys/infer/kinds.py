@@ -22,7 +22,7 @@ _NUMBER_IN_HEX: Final = re.compile("[0-9a-f]{8}|[0-9a-f]{16}")
 _HEX: Final = re.compile("[0-9a-f]+|[0-9A-F]+")
 COLUMNS_OF_A_KIND: Final = 2
 """Columns beside the keys from which on rows of several kinds would differ in some of them: assumed."""
-_PATTERN_ROWS: Final = 10
+PATTERN_ROWS: Final = 10
 """Keys from which on what they have in common is no chance: assumed."""
 
 
@@ -38,14 +38,22 @@ def one_identifier(texts: Iterable[TokenizedKey]) -> bool:
     return 2 * mixed > len(heads) or (mixed > 0 and numbers < by_chance and all(map(_HEX.fullmatch, heads)))
 
 
+_VALUE: Final = " "
+"""Stands for the head of a key that begins with a value of a column."""
+
+
 def _word(text: TokenizedKey) -> str:
-    """The head of a key where it is a word."""
+    """The head of a key where it is a word; one mark for all values of columns."""
     head = text.head
+    if text.by_value:
+        return _VALUE
     return head if head.isalpha() and head.isascii() and len(head) <= _HEAD_CHARACTERS else ""
 
 
 def _head_class(text: TokenizedKey) -> str:
     head = text.head
+    if text.by_value:
+        return _VALUE
     if head.isascii() and head.isdigit():
         return "digits"
     return "word" if head.isalpha() else "other"
@@ -53,6 +61,11 @@ def _head_class(text: TokenizedKey) -> str:
 
 def _by_separators(partition: TokenizedKey, row: TokenizedKey) -> str:
     return " ".join((*partition.masked[1], "|", *row.masked[1]))
+
+
+def words_and_separators(partition: TokenizedKey, row: TokenizedKey) -> tuple[str, str, str]:
+    """The words that two key texts begin with, and the separators in them: what may tell kinds apart."""
+    return _word(partition), _word(row), _by_separators(partition, row)
 
 
 _BY_HEAD: Final[tuple[tuple[_Label, _Label], ...]] = (
@@ -97,8 +110,8 @@ def kinds_of(
     present: Sequence[Sequence[bool]] = (),
     columns: int = 0,
 ) -> list[KindRows]:
-    """The rows told apart by whatever makes their keys cheapest to tell, again and again, or by words with which go
-    columns of their own.
+    """The rows told apart by whatever makes their keys cheapest to tell, again and again, or by words, or digits and
+    words, with which go columns of their own.
 
     ``present``: for each column of the data that some rows lack, whether a row has a value there. ``columns``: all
     columns of the data beside the keys.
@@ -124,7 +137,7 @@ def kinds_of(
         bits = _bits(groups)
         same_columns = columns >= COLUMNS_OF_A_KIND and not own_columns(groups, present)
         told_apart = any(_differ(a, b) for a, b in combinations(groups, 2)) and not _mixed_ids(groups, same_columns)
-        by_word = way in _BY_WORD and "" not in parts
+        by_word = (way in _BY_WORD and "" not in parts) or way is _BY_HEAD[1][1]
         if (bits < least and told_apart) or (by_word and _other_columns(groups, present)):
             best, least = groups, min(bits, least)
     if len(best) == 1:
@@ -156,7 +169,7 @@ def _value_of(one: KindRows, other: KindRows) -> bool:
         mine, theirs = a.pieces[same:], b.pieces[same:]
         formed = any(p.shape is not None and p.shape.certain for p in a.pieces[:same])
         free = bool(theirs) and theirs[0].shape is not None and not any(p.shape and p.shape.certain for p in theirs)
-        few = _PATTERN_ROWS * len(set(zip(*(p.texts for p in theirs), strict=True))) <= len(other.rows)
+        few = PATTERN_ROWS * len(set(zip(*(p.texts for p in theirs), strict=True))) <= len(other.rows)
         if not (formed and free and few and len(mine) > len(theirs) and all(p.shape is None for p in mine)):
             return False
         ends = True
@@ -179,7 +192,7 @@ def _other_columns(groups: Sequence[KindRows], present: Sequence[Sequence[bool]]
     shares = [[sum(column[row] for row in g.rows) / len(g.rows) for g in groups] for column in present]
     telling = [s for s in shares if set(s) == {0.0, 1.0}]
     return len({tuple(s[n] for s in telling) for n in range(len(groups))}) == len(groups) and all(
-        len(g.rows) >= _PATTERN_ROWS for g in groups
+        len(g.rows) >= PATTERN_ROWS for g in groups
     )
 
 
@@ -202,7 +215,7 @@ def _mixed_ids(groups: Sequence[KindRows], same_columns: bool) -> bool:
     Two words alone are values of one property, whatever else is among them. Groups of few rows share text by chance,
     and are not looked at beside larger ones.
     """
-    larger = [g for g in groups if len(g.rows) >= _PATTERN_ROWS]
+    larger = [g for g in groups if len(g.rows) >= PATTERN_ROWS]
     groups = larger if len(larger) > 1 else groups
     rows = [g.cuts[1].pieces for g in groups]
     if any(len(pieces) != len(rows[0]) for pieces in rows) or any(

@@ -8,7 +8,7 @@ from dataclasses import field
 from math import log2
 from typing import Final
 
-from pkadvisor.design.keys.infer.columns import FEW, SampledColumn, held_by
+from pkadvisor.design.keys.infer.columns import FEW, SampledColumn, held_by, written_otherwise
 from pkadvisor.design.keys.infer.cut import Cut
 from pkadvisor.design.keys.infer.proof import read_part
 from pkadvisor.design.keys.infer.shapes import TEXT, Shape, clock_of_texts
@@ -94,7 +94,7 @@ def name_key(
     if shared:
         _clocks([p for p in every if p.open])
     groups = _groups([p for p in every if p.open], shared=shared)
-    _invent(groups, {c.name for c in columns}, types, notes)
+    _invent(groups, columns, types, notes)
     if shared:
         _derived(every, types, names_of_columns)
     _hash(every, usable, types)
@@ -234,9 +234,11 @@ def _finer(one: Shape, other: Shape) -> bool:
     return other.function == "time_of_day" or one.function != "time" or one.bits("") > other.bits("")
 
 
-def _invent(groups: Sequence[Sequence[_Place]], taken: set[str], types: dict[str, EdmType], notes: list[str]) -> None:
+def _invent(
+    groups: Sequence[Sequence[_Place]], columns: Sequence[SampledColumn], types: dict[str, EdmType], notes: list[str]
+) -> None:
     """A new name for each group."""
-    numbers = {"p": 0, "r": 0}
+    taken, numbers = {c.name for c in columns}, {"p": 0, "r": 0}
     for group in groups:
         initial, name = group[0].initial, ""
         while not name or name in taken:
@@ -248,6 +250,13 @@ def _invent(groups: Sequence[Sequence[_Place]], taken: set[str], types: dict[str
             types[name] = place.shape.edm
             if place.shape.hint:
                 notes.append(f"{name} holds {place.shape.hint}: taken as {place.shape.edm}")
+        written = written_otherwise(group[0].texts, columns)
+        if written is not None:
+            verb, column = written
+            characters = " ".join(column.changed)
+            notes.append(
+                f"{name} {verb} {column.name} with other text in place of {characters}, which no template writes"
+            )
         ticks = any(p.shape and "ticks" in p.shape.function for p in group)
         if ticks and any(isinstance(v, int) and v % 10 for v in group[0].values):
             notes.append(f"{name} has times finer than a microsecond")
