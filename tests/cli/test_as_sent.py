@@ -37,13 +37,32 @@ def test_a_query_by_a_property_that_the_row_key_holds_reads_the_partition(
     (table,) = json.loads(result.stdout)["tables"]
     assert table["verdict"] == "keep"
     said = [w for w in table["warnings"] if "names no RowKey in 90 % of its logged requests" in w]
-    assert len(said) == told == any("reads 1;" in w and "read the 500 rows of a partition" in w for w in said)
+    assert len(said) == told == any("reads 1. " in w and "read the 500 rows of a partition" in w for w in said)
     screen = run(*words).stdout.decode()
     assert screen.startswith("KEEP THE KEY, CHANGE A QUERY " if told else "KEEP THE KEY  ")
     assert ("next: advisor explain 'query:" in screen) is told
     if told:  # 2.25 requests a second for each partition
-        share = float(said[0].split("partition, ")[1].split("x")[0])
+        share = float(said[0].split("partition is at ")[1].split("x")[0])
         assert share == pytest.approx(2.25 * 500 / 2_000, rel=0.2)
+
+
+def test_what_other_requests_load_is_added_to_those_that_name_no_row_key(run: Run, tmp_path: Path) -> None:
+    """Ten requests a second read 500 rows of one of four partitions; four lists a second read those of one."""
+    keys = [(f"t{n % 4}", f"ORD-{n:05}") for n in range(2_000)]
+    rows = ["PartitionKey,RowKey,Tenant,OrderId,Total", *(f"{p},{r},{p},{r},{n}" for n, (p, r) in enumerate(keys))]
+    (tmp_path / "orders.csv").write_text("\n".join(rows) + "\n")
+    lines = []
+    for n in range(1_000):
+        partition, row = keys[n * 7 % 2_000]
+        sent = [f"PartitionKey eq '{partition}' and OrderId eq '{row}'"]
+        sent += ["PartitionKey eq 't2'"] if n % 5 < 2 else []
+        at = {"table": "Orders", "at": 1_790_000_000 + n / 10, "op": "query"}
+        lines += [json.dumps(at | {"filter": each}) for each in sent]
+    (tmp_path / "log.jsonl").write_text("\n".join(lines) + "\n")
+    (table,) = json.loads(run("analyze", "orders.csv", "--log", "log.jsonl", "--format", "json").stdout)["tables"]
+    (warning,) = [w for w in table["warnings"] if "names no RowKey" in w]
+    share = float(warning.split("partition is at ")[1].split("x")[0])
+    assert share == pytest.approx((2.5 + 4) * 500 / 2_000, rel=0.1)
 
 
 def test_a_query_by_the_property_that_is_the_whole_key_reads_the_table(run: Run, tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ property in place of the RowKey reads the whole partition, whatever the keys are
 
 from __future__ import annotations
 
+from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_part
+from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.documents.part import NAMES_NO_ROW_KEY
 from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import amount, percent, ratio
@@ -29,7 +32,8 @@ SHARE_LEAST = 0.05
 class SentWithoutKeys:
     """A class whose logged requests name too little of the keys: which ``share`` of them, so that they read a whole
     ``partition`` or ``table``, the mean rows that these read and that the filter for the current keys reads, and the
-    load of the hottest partition by these alone, in entities a second at the peak, when ``per_s`` of them are sent."""
+    load of the hottest partition by these and all other requests, in entities a second at the peak, when ``per_s`` of
+    them are sent."""
 
     name: str
     whole: str
@@ -41,15 +45,16 @@ class SentWithoutKeys:
 
     def sentence(self, bench: Bench) -> str:
         """What is wrong, what it costs, and what to send."""
-        times = f"{ratio(self.hottest_per_s / bench.limits.partition_entities_per_s)} the target of the hottest"
+        times = ratio(self.hottest_per_s / bench.limits.partition_entities_per_s)
         what = {
-            "partition": f"the {amount(self.rows)} rows of a partition, {times} one",
-            "table": f"all {amount(self.rows)} rows of the table, {times} partition",
-        }[self.whole]
+            "partition": f"the {amount(self.rows)} rows of a partition",
+            "table": f"all {amount(self.rows)} rows of the table",
+        }
         return (
-            f"'{self.name}{NAMES_NO_ROW_KEY}{percent(self.share)} of its logged requests, and these read {what}: send "
-            f"the filter that 'advisor explain' prints, which reads {amount(self.rows_needed)}; the figures are those "
-            "of this filter"
+            f"'{self.name}{NAMES_NO_ROW_KEY}{percent(self.share)} of its logged requests, and these read "
+            f"{what[self.whole]}: send the filter that 'advisor explain' prints, which reads "
+            f"{amount(self.rows_needed)}. The figures are those of this filter; as it is logged, the hottest partition "
+            f"is at {times} its target"
         )
 
 
@@ -72,12 +77,10 @@ def sent_without_keys(current: CostEstimate, bench: Bench) -> SentWithoutKeys | 
             if list_part(partition) is not None:
                 continue  # an index row for each of several values is not asked for by properties
             rows = _rows_in_partition(demand, partition, current, bench)
-            hottest = _hottest(demand, partition, bench, rows * demand.weights * per_s)
-            if whole == "table":
-                hottest = per_s * float(rows.max(initial=0.0))
-                rows = np.full(len(rows), _rows_of_table(current, bench))
-            mean = float((rows * demand.weights).sum())
+            of_table = np.full(len(rows), _rows_of_table(current, bench)) if whole == "table" else rows
+            mean = float((of_table * demand.weights).sum())
             if mean >= max(ROWS_LEAST, TIMES_MORE * cost.entities_read):
+                hottest = _hottest(demand, partition, current, bench, per_s, rows, whole == "table")
                 all_sent.append(SentWithoutKeys(cost.name, whole, share, mean, cost.entities_read, hottest, per_s))
     return max(all_sent, key=lambda one: (one.per_s * one.rows, one.name), default=None)
 
@@ -102,7 +105,29 @@ def _rows_in_partition(demand: Demand, partition: tuple[Part, ...], current: Cos
     return np.asarray(own + sum(o.in_partitions(partition, texts) for o in others))
 
 
-def _hottest(demand: Demand, partition: tuple[Part, ...], bench: Bench, load: Floats) -> float:
-    """The most of a load of each instance that falls on one partition."""
+def _hottest(
+    demand: Demand,
+    partition: tuple[Part, ...],
+    current: CostEstimate,
+    bench: Bench,
+    per_s: float,
+    rows: Floats,
+    table: bool,
+) -> float:
+    """Entities/s of the hottest partition of a template when ``per_s`` of the requests of a class are sent as logged,
+    so that each reads its ``rows`` of a partition, or those of every partition of a ``table``."""
+    schedule = schedule_of(bench.workload, bench.population)
+    loads = LoadMap(bench.population, schedule)
+    for each in bench.demands:
+        class_cost(each, current.scheme, bench, current.transactions, loads.of(each.query.name))
     ids, count = bench.population.groups(atoms_of(partition))
-    return float(np.bincount(ids[demand.instances], weights=load, minlength=count).max(initial=0.0))
+    total = loads.at_peaks(partition)
+    of_class = loads.by_class(partition).get(loads.columns[demand.query.name], np.zeros(count))
+    as_needed = next(per_s / cost.peak_per_s for cost in current.classes if cost.name == demand.query.name)
+    here = ids[demand.instances]
+    read = np.zeros(count)
+    if table:
+        np.maximum.at(read, here, rows * per_s)
+    else:
+        np.add.at(read, here, rows * demand.weights * per_s)
+    return float((total - as_needed * of_class + read).max(initial=0.0))

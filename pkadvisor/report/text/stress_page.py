@@ -51,7 +51,8 @@ def _first_screen(page: Page, document: StressDocument, table: StressTable, *, d
     if several:
         page.line(_name(table), "head")
     rows = dict(ROWS if details else FIRST_ROWS)
-    rows[stress_words.SERVED] = lambda _, design: _all_served(design, load=document.settings.load)
+    expected = document.settings.load == "x1" and not document.settings.growth_months
+    rows[stress_words.SERVED] = lambda _, design: _all_served(design, expected=expected)
     _side_by_side(page, table, tuple(rows.items()))
     _verdict(page, table.verdict, details=details)
     _goals(page, table)
@@ -162,18 +163,15 @@ Rows = tuple[tuple[str, Callable[[StressRun, StressDesign], str]], ...]
 """The name of each figure, and what shows it of a run and its design."""
 
 
-def _all_served(design: StressDesign, *, load: str) -> str:
-    """What the hottest partition is asked for, in times of the target that the runs have: as the analysis predicts, or
-    of another load than that as the model does."""
+def _all_served(design: StressDesign, *, expected: bool) -> str:
+    """What the hottest partition is asked for, in times of the target that the runs have: as the analysis predicts
+    (``expected``: it is the load that was analyzed), or of another load than that as the model does."""
     hot = design.scheme.hot_partition
     hottest = None if hot is None else hot.entities_per_s_peak or 0
-    if load != EXPECTED_LOAD:
+    if not expected:
         hottest = next((each.predicted for each in design.prediction.load if each.name == "hottest partition"), None)
     target = next((run.hottest.target_entities_per_s for run in design.runs if run.hottest), None)
     return "unknown" if hottest is None or target is None else ratio(hottest / target)
-
-
-EXPECTED_LOAD = "x1"
 
 
 CONFLICTS = "conflicts (412)"
@@ -187,7 +185,7 @@ ROWS: Rows = (
     ("p99 ms", lambda run, _: stress_details.milliseconds_of(run.latency_ms_p99)),
     ("p99.9 ms", lambda run, _: stress_details.milliseconds_of(run.latency_ms_p99_9)),
     (stress_words.SIMULATED, lambda run, _: ratio(run.hottest.times_target) if run.hottest else "unknown"),
-    (stress_words.SERVED, lambda _, design: _all_served(design, load=EXPECTED_LOAD)),
+    (stress_words.SERVED, lambda _, design: _all_served(design, expected=True)),
     ("splits / moves", lambda run, _: f"{_count(run, 'split')} / {_count(run, 'move')}"),
 )
 

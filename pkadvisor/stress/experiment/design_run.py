@@ -158,6 +158,9 @@ def run_design(
     if findings.audit is not None and request.faults and not request.engine:
         why = "no server fails in the run of the embedded engine but with --engine"
         findings.notes.append(f"{prepared.design.label}: {why}")
+    if findings.audit is not None and prepared.rows_per_key != 1:
+        why = "the embedded engine holds the rows of today, so its run shows no growth"
+        findings.notes.append(f"{prepared.design.label}: {why}")
     if findings.audit is None and request.audited_requests:
         findings.notes.append(f"{prepared.design.label}: the embedded engine was not run, because {NOT_RUN}")
     if request.find_limit:

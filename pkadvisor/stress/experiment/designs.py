@@ -23,6 +23,7 @@ from pkadvisor.observe.data.dataset import Dataset
 from pkadvisor.progress import Progress
 from pkadvisor.report.documents.stored import load_stored
 from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.stress.requests.rows import entities_of, layout
 from pkadvisor.values import dataclass
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -278,6 +279,11 @@ def _table(
         broken = next((v for v in current.violations if v.code in ILLEGAL), None)
         if broken is not None and label != CURRENT:
             raise UsageError(f"{scheme.text} cannot be stored: {broken.message}", where=section.table)
+        if broken is not None and len(run) > 1 and not _storable(scheme, bench):
+            left_out += (
+                f"current, {scheme.text}, does not run, because the store would not take it: {broken.message}",
+            )
+            continue
         designs.append(Design(label, scheme, current, small, each.refused))
     return DesignedTable(section, bench, sample, tuple(designs), left_out)
 
@@ -308,6 +314,15 @@ def _beside(schemes: Sequence[KeyScheme], bench: Bench) -> tuple[str, ...]:
 
 ILLEGAL = ("not-unique", "illegal-characters", "key-too-long")
 """Violations of keys that no store would take."""
+
+
+def _storable(scheme: KeyScheme, bench: Bench) -> bool:
+    """Whether a store takes all rows that a scheme makes of the entities at hand."""
+    try:
+        layout(scheme, entities_of(bench.population), bench.population.types)
+    except UsageError:
+        return False
+    return True
 
 
 def _check_rates(bench: Bench, section: Section) -> None:

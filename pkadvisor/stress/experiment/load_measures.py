@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from pkadvisor.design.cost.class_cost import class_cost
+from pkadvisor.design.load.breaks import scans
 from pkadvisor.design.load.estimates import ClassCost
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.queueing import RetryEquilibrium, chained_equilibrium
@@ -39,6 +40,7 @@ FEW = 1.0
 OTHERS_BIND = "the partition shares its range with others"
 FEW_AT_A_TIME = "the requests that make most of its load come one at a time"
 TOO_SHORT = "retries do not settle in so short a run"
+ROWS_GROWN = "the run reads the rows after the declared growth, the prediction those of today"
 CHANGING = "the load changes during the run"
 FAULTS = "the model knows no faults"
 CONFLICTS = "requests that are answered 412 begin anew, which the sum of single requests leaves out"
@@ -94,17 +96,20 @@ def load_measures(
     for cost in prepared.design.estimate.classes:
         entry = of_class.get(cost.name)
         if cost.latency_ms_p99 and entry is not None and entry.served:
-            measures += [latency_measure(cost, entry, name) for name in SERVED_LEAST]
+            grown = prepared.rows_per_key if scans(cost) else 1.0
+            measures += [latency_measure(cost, entry, name, grown) for name in SERVED_LEAST]
     return measures
 
 
-def latency_measure(cost: ClassCost, entry: StressClass, name: str) -> StressLoad:
+def latency_measure(cost: ClassCost, entry: StressClass, name: str, grown: float = 1.0) -> StressLoad:
     """The latency of a class that ``name`` of its requests do not pass, judged where enough of them were served and
-    next to none of them waited for a retry, which the model does not count."""
+    next to none of them waited for a retry, which the model does not count. ``grown``: how many times today's rows
+    each of them reads in the run."""
     predicted, measured = float(getattr(cost, f"latency_ms_{name}")), getattr(entry, f"latency_ms_{name}")
     why = FEW_SERVED if entry.served < SERVED_LEAST[name] else ""
     why = RETRIED if entry.throttled > RETRIED_MOST[name] * entry.served else why
     why = RANGES_ASSUMED if cost.plan is not None and cost.plan.access in ACROSS_RANGES else why
+    why = ROWS_GROWN if grown != 1 else why
     tolerance = None if why else LATENCY_TOLERANCE
     return load_measure(f"{name} of {cost.name}", "ms", predicted, measured, tolerance, LATENCY_LEAST_MS, why)
 
@@ -252,5 +257,8 @@ def hottest_foreseen(prepared: PreparedDesign) -> float | None:
     loads = LoadMap(bench.population, Schedule(columns, shares[None, :], shares, np.zeros((0, len(columns)))))
     for demand in bench.demands:
         class_cost(demand, design.scheme, bench, design.estimate.transactions, loads.of(demand.query.name))
-    hottest = loads.hottest()
-    return None if hottest is None else hottest[1].entities_per_s
+    growth = prepared.rows_per_key - 1
+    # Where keys have more rows, the partition that fills first may be hotter than the one that is hottest today.
+    filling = loads.first_to_fill(prepared.limits.partition_entities_per_s) if growth else None
+    of_two = [load for _, load in filter(None, (loads.hottest(), filling))]
+    return max((load.entities_per_s + growth * load.scanned_per_s for load in of_two), default=None)

@@ -25,6 +25,7 @@ from pkadvisor.stress.experiment.sample_coverage import diluted, diluted_notes, 
 from pkadvisor.stress.load.arrivals import Steps
 from pkadvisor.stress.load.load import ClassLoad, Load, WorkloadLoad
 from pkadvisor.stress.load.loads import load_of
+from pkadvisor.stress.load.shapes import Grown, grown_by
 from pkadvisor.stress.placement.stamp_map import MapRange
 from pkadvisor.stress.requests.expected import partition_loads
 from pkadvisor.stress.requests.flat_steps import FlatSteps
@@ -71,6 +72,8 @@ class PreparedDesign:
     keeps_versions: bool = False
     """Whether the runs answer 412 to a write whose entity was changed since it was read: they do where that is
     predicted and they are short enough."""
+    rows_per_key: float = 1.0
+    """How many times its rows of today each key has in ``scripts``, by the declared growth."""
     memo: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -175,7 +178,8 @@ def prepare(table: DesignedTable, design: Design, request: StressRequest, limits
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
-    scripts, unscaled = script_tables(programs, limits, used, longest_ns(lengths), everyone)
+    grown = grown_by(table.bench.workload, request.growth_months) if request.growth_months else Grown()
+    scripts, unscaled = script_tables(programs, limits, used, longest_ns(lengths), everyone, grown.rows_per_key)
     servers = server_names(request.servers)
     warm = warm_map(counted_load(lengths.warm, scripts, limits), limits, servers, options)
     return PreparedDesign(
@@ -197,6 +201,7 @@ def prepare(table: DesignedTable, design: Design, request: StressRequest, limits
         warm=warm,
         servers=servers,
         notes=notes,
+        rows_per_key=grown.rows_per_key,
         keeps_versions=most_s is not None and longest_ns(lengths) <= most_s * SECOND,
     )
 

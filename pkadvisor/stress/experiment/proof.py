@@ -274,6 +274,8 @@ def _not_to_be_proved(prepared: PreparedDesign, limit_break: Break, claim: str) 
         return f"{claim}: not to be proved here, {NOT_ENFORCED[limit_break.cause]}"
     if limit_break.cause == breaks.INSERTS and prepared.front_untested is not None:
         return f"{claim}: not to be proved here, new entities of the run do not crowd as predicted"
+    if prepared.rows_per_key != 1:
+        return f"{claim}: not to be proved here, scans of the run read {ratio(prepared.rows_per_key)} today's rows"
     if limit_break.others > 0:
         return f"{claim}: not to be proved here, other tables and kinds share that target"
     return "" if limit_break.factor > 0 else f"is above its limit whatever the rate ({limit_break.cause})"

@@ -15,7 +15,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.lazy import Floats, Ints, np
 from pkadvisor.stress.load.arrivals import POISSON, SECOND_NS, Picker, Process, Steps, moments, stream
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
-from pkadvisor.stress.load.shapes import growth_factor, rates
+from pkadvisor.stress.load.shapes import Grown, grown_by, rates
 from pkadvisor.values import dataclass
 
 Arrivals = Iterator[tuple[Ints, Ints]]
@@ -105,7 +105,8 @@ class WorkloadLoad:
     ) -> WorkloadLoad:
         """The traffic of a workload: ``shape`` as ``--load`` writes it, ``factor`` on top of it.
 
-        ``classes`` None: all but the analytic ones. ``months``: the rates after so many months of declared growth.
+        ``classes`` None: all but the analytic ones. ``months``: the rates after so many months of declared growth, if
+        rates grow.
         ``weigh``: what a class loads, at its peak, of the resource whose worst minute is wanted (entities/s); None:
         the minute with the most entities in all. Raises UsageError where no class has a rate.
         """
@@ -113,12 +114,13 @@ class WorkloadLoad:
         if spec.cluster or spec.base == "trace":
             raise UsageError(f"'{spec.text}' is not the traffic of the declared classes", where="--load")
         wanted = _demands(bench, classes)
-        grown, notes = (1.0, []) if months is None else growth_factor(bench.workload, months)
+        grown = Grown() if months is None else grown_by(bench.workload, months)
+        notes = [*grown.notes]
         notes += [f"{d.query.name}: no sampled entity has parameters for it, so it is never sent" for d in wanted
                   if not len(d.instances)]  # fmt: skip
         usable = [d for d in wanted if len(d.instances)]
         steps, more = rates(bench, [d.query for d in usable], spec, duration_ns, weigh)
-        scale = Steps.flat(spec.factor * factor * grown)
+        scale = Steps.flat(spec.factor * factor * grown.rates)
         parts = tuple(
             ClassLoad(d.query.name, steps[d.query.name].times(scale), d.weights, spec.process) for d in usable
         )

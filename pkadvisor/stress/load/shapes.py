@@ -7,12 +7,13 @@ The cost model weighs a class by its *sustained* rate (the busiest minute) and a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.schedule import in_hours, schedule_of, timed
 from pkadvisor.errors import UsageError
 from pkadvisor.lazy import Floats, np
+from pkadvisor.numbers import amount, ratio
 from pkadvisor.observe.minutes import DAY, MinuteSeries
 from pkadvisor.observe.workload import GrowthOf, QueryClass, Workload
 from pkadvisor.stress.load.arrivals import SECOND_NS, Steps
@@ -103,16 +104,28 @@ def diurnal(workload: Workload, classes: Sequence[QueryClass], duration_ns: int)
     return {**flat, **steps}, notes
 
 
-def growth_factor(workload: Workload, months: float) -> tuple[float, list[str]]:
-    """(how many times the rates are after some months of the declared growth, notes). Raises UsageError without any."""
+class Grown(NamedTuple):
+    """The declared growth after some months: how many times the ``rates`` and the ``rows_per_key`` are of today's."""
+
+    rates: float = 1.0
+    rows_per_key: float = 1.0
+    notes: tuple[str, ...] = ()
+
+
+def grown_by(workload: Workload, months: float) -> Grown:
+    """What grows, and by how much. Raises UsageError where no growth is declared."""
     growth = workload.growth
     if growth is None:
         what = "no growth is declared"
         raise UsageError(what, where="--growth", fix="declare 'growth:' in the design file, or use --load x2")
+    factor = float(growth.factor_per_month**months)
     if growth.of is GrowthOf.RATE:
-        return float(growth.factor_per_month**months), []
-    grows = "new keys" if growth.of is GrowthOf.NEW_KEYS else "rows per key"
-    return 1.0, [f"what grows are {grows}, not the rates: the load stays as it is"]
+        return Grown(rates=factor)
+    if growth.of is GrowthOf.ROWS_PER_KEY:
+        note = f"each key has {ratio(factor)} its rows of today: scans read and return so many more, at today's rates"
+        return Grown(rows_per_key=factor, notes=(note,))
+    note = f"new keys grow to {ratio(factor)} those of today: each key keeps its load, so the load is that of today"
+    return Grown(notes=(f"{note}; --load x{amount(factor)} tests that all of them fall into today's partitions",))
 
 
 def _shares(series: MinuteSeries, first: int, length: int) -> Floats:

@@ -283,15 +283,22 @@ def script_table(
 
 
 def script_tables(
-    programs: Programs, limits: Limits, used: Sequence[Ints], duration_ns: int, compared: Sequence[Ints]
+    programs: Programs,
+    limits: Limits,
+    used: Sequence[Ints],
+    duration_ns: int,
+    compared: Sequence[Ints],
+    rows_per_key: float = 1.0,
 ) -> tuple[Scripts, Scripts]:
     """(:func:`script_table` of ``used`` for the whole table, that of ``compared`` for the rows at hand as it begins).
+
+    ``rows_per_key``: how many times its rows of today each key has in the whole table.
 
     What both need is recorded once; where all rows are at hand and nothing else is compared, both are the same. Both
     have one key space, so that a map of ranges made for one holds for the other.
     """
     clock = clock_of(programs, duration_ns)
-    scale = scales(programs)
+    scale = scales(programs, rows_per_key)
     recorder = ScriptRecorder(programs, limits, scale, clock.short)
     with keeping():
         recorded = _recorded(recorder, used, clock)

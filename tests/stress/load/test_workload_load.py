@@ -131,6 +131,9 @@ def test_growth_of_rates_and_of_what_is_no_rate() -> None:
     keys = small_bench(READS, growth=Growth(1.1, GrowthOf.NEW_KEYS, 24))
     load = WorkloadLoad.from_workload(keys, duration_ns=HOUR, months=2)
     assert rates(load)["reads"] == 30.0 and any("new keys" in note for note in load.notes)
+    rows = small_bench(READS, growth=Growth(1.1, GrowthOf.ROWS_PER_KEY, 24))
+    load = WorkloadLoad.from_workload(rows, duration_ns=HOUR, months=2)
+    assert rates(load)["reads"] == 30.0 and any("1.21x its rows of today" in note for note in load.notes)
     with pytest.raises(UsageError, match="no growth is declared"):
         WorkloadLoad.from_workload(small_bench(READS), duration_ns=HOUR, months=2)
 

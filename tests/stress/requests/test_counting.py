@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.cli.inputs import sample_names
 from pkadvisor.design.cost.plan_reads import read
+from pkadvisor.design.load.breaks import scans
 from pkadvisor.stress.placement.living_map import LivingMap
 from pkadvisor.stress.requests.script_table import script_table, script_tables
 from pkadvisor.stress.requests.scripts import Step
@@ -93,6 +94,23 @@ def test_the_scale_changes_what_is_scanned_and_nothing_else() -> None:
         assert [step.continued for step in many] == [False, *[True] * (len(many) - 1)]
         assert max(step.examined for step in many) <= 1000
         assert {step.partition for step in many} == {step.partition for step in few}
+
+
+def test_rows_per_key_grow_what_is_scanned_in_one_partition() -> None:
+    design = as_it_is(designs("orders")[1])
+    programs = design.programs()
+    used = [spread(count, 5) for count in programs.instances]
+    today, _ = script_tables(programs, design.bench.limits, used, MINUTE_NS, used)
+    grown, unscaled = script_tables(programs, design.bench.limits, used, MINUTE_NS, used, 3.0)
+    assert unscaled.classes == today.classes and unscaled.epochs == today.epochs
+    read = scanned = 0
+    for cost in programs.estimate.classes:
+        number = programs.classes.index(cost.name)
+        for instance in used[number].tolist():
+            few, many = (sum(step.examined for step in steps(s.epochs[0][number][instance])) for s in (today, grown))
+            assert many == pytest.approx(3 * few if scans(cost) else few, abs=1), cost.name
+            read, scanned = read + few, scanned + (many > few)
+    assert read and scanned
 
 
 @pytest.mark.parametrize("whole", [False, True])
