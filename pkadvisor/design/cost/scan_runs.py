@@ -262,7 +262,8 @@ class Reading:
         codes, size, low, high = self.demand.along(self.demand.bounded(plan.range_atom), self.population)
         key = self._key(plan.via)[0]
         parts, over = (*key.partition, *key.row), plan.range_atom
-        falls = any(part.atom == over and part.order(Context(self.population.types)) < 0 for part in parts)
+        bounded = next((part for part in parts if part.atom == over), None)  # the first one that tells the property
+        falls = bounded is not None and bounded.order(Context(self.population.types)) < 0
         if over is not None and over[1] in self.demand.bounds and falls:  # as the texts run
             codes, low, high = size - 1 - codes, size - high, size - low
         for by_constants, own in picks(self.demand, self.population, plan.equal_atoms):

@@ -159,6 +159,18 @@ def test_index_rows_before_the_first_rows_of_a_scan_are_read_on_its_way(label: s
     assert sum(map(sum, loads)) == pytest.approx(5 + others)
 
 
+def test_a_scan_stops_behind_the_first_rows_of_a_range_whatever_falls_in_the_row_keys() -> None:
+    """The PartitionKeys rise by id, the RowKeys fall by it; a request reads the pointer of the first id from its bound
+    on, and the entity's row before that."""
+    rows = population_of({"city": [f"c{n % 3}" for n in range(30)], "id": list(range(30))}, TYPES)
+    main, beside = parse_key("{pad(id,5)}", "A:{city}"), parse_key("{pad(id,5)}", "Z:{reverse_pad(id,5)}")
+    scheme, bench = KeyScheme(main, (IndexRow(beside, "pointer"),)), bench_of(rows, query("from", "id ge {id}", top=1))
+    (demand,) = bench.demands
+    plans = plan(demand.query, demand.conditions, scheme, TYPES, rows)
+    found = read(next(p for p in plans if p.via == 1), demand, scheme, bench)
+    assert found.per_instance.tolist() == [3.0] * 30
+
+
 @pytest.mark.parametrize("city", ["c0", "c2"])
 def test_index_rows_lie_in_a_range_of_some_instances_alone(city: str) -> None:
     """Of texts from a city on: those of ``c1:`` lie behind c0 and before c2."""
