@@ -302,6 +302,8 @@ class Workload:
     """When the instances of a class came, in µs since 1970, where the log tells."""
     absent: dict[str, float] = field(default_factory=dict, compare=False)
     """The share of a class's logged requests that were answered by 404: what these name need not be in the data."""
+    conflicts: dict[str, float] = field(default_factory=dict, compare=False)
+    """The share of a class's logged attempts that got 412, as the entity had changed, where any did."""
     read_whole: dict[str, dict[str, float]] = field(default_factory=dict, compare=False)
     """The shares of a class's logged requests that read a whole ``partition``, as they name no RowKey, and the whole
     ``table``, as they name no key."""

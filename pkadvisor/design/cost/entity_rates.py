@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Atom
-from pkadvisor.design.load.contention import contention, sharded_counter
+from pkadvisor.design.load.contention import contention, cycle_ms_of_conflicts, sharded_counter
 from pkadvisor.design.load.estimates import Bench, Break, Violation
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.load.scaling import zipf_top_share
@@ -16,7 +16,7 @@ from pkadvisor.design.rows.draws import zipf_block
 from pkadvisor.design.rows.list_values import under
 from pkadvisor.design.rows.population import Population
 from pkadvisor.lazy import Floats, Ints, np
-from pkadvisor.numbers import amount
+from pkadvisor.numbers import amount, percent
 from pkadvisor.observe.workload import Draw, DrawBy, GrowthOf
 from pkadvisor.remembered import remembered
 from pkadvisor.table.filters import Parameter
@@ -32,11 +32,13 @@ class EntityRate:
 
     ``hottest_per_s``: of the entity that all such classes together change most, at the peak, which is that of ``row``;
     None where it is not known, or no other than the rest. ``attempts``: attempts per commit, for each instance of the
-    class.
+    class, by latencies as the limits say. ``cycle_ms``: how long a read and a write take: so, or longer, where more of
+    the logged attempts conflicted than these explain.
     """
 
     hottest_per_s: float
     attempts: Floats
+    cycle_ms: float
     row: int | None = None
 
 
@@ -63,10 +65,16 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
     changing = [d for d in named if d.query.read_modify_write and not d.query.analytic]
     if not changing:
         return {}
-    return _entity_rates(changing, bench, contention(0.0, bench.limits).cycle_ms)
+    return _entity_rates(changing, bench, _assumed(bench))
 
 
-@remembered("entity rates", of=lambda changing, _, cycle_ms: (tuple(d.query for d in changing), cycle_ms))
+@remembered(
+    "entity rates",
+    of=lambda changing, bench, cycle_ms: (
+        tuple((d.query, bench.workload.conflicts.get(d.query.name)) for d in changing),
+        cycle_ms,
+    ),
+)
 def _entity_rates(changing: list[Demand], bench: Bench, cycle_ms: float) -> dict[str, EntityRate]:
     population, seconds = bench.population, cycle_ms / 1000
     by_identity: dict[tuple[tuple[Atom, ...], tuple[str, ...]], list[Demand]] = {}
@@ -94,7 +102,10 @@ def _entity_rates(changing: list[Demand], bench: Bench, cycle_ms: float) -> dict
         for demand in demands:
             # As in contention(): e^load attempts; at a load of 1 and above only what can commit is counted.
             busy = np.minimum(per_s[ids[demand.instances]] * seconds, 1.0)
-            out[demand.query.name] = EntityRate(hottest, np.exp(busy), row)
+            # The hottest entity has at least the share of conflicts that all of its class have.
+            refused = bench.workload.conflicts.get(demand.query.name, 0.0)
+            cycle = max(cycle_ms, cycle_ms_of_conflicts(hottest, refused))
+            out[demand.query.name] = EntityRate(hottest, np.exp(busy), cycle, row)
     return out
 
 
@@ -112,27 +123,35 @@ def contended(scheme: KeyScheme, bench: Bench) -> tuple[Violation, ...]:
     horizon = bench.horizon_factor if grows else 1.0
     out = []
     for name, entity_rate in entity_rates(bench).items():
-        now = contention(entity_rate.hottest_per_s, bench.limits)
+        now = contention(entity_rate.hottest_per_s, bench.limits, cycle_ms=entity_rate.cycle_ms)
         rate, most = now.rate_per_s, now.commits_per_s_served
         if rate * horizon < most:
             continue
-        rows, later = (sharded_counter(rate * factor, bench.limits).shards for factor in (1, horizon))
+        cycle = entity_rate.cycle_ms
+        rows, later = (sharded_counter(rate * factor, bench.limits, cycle_ms=cycle).shards for factor in (1, horizon))
         when = f"{amount(rate)} times a second at the peak"
         assumed = rate < most and growth is None
         if rate < most:
             when += f", {amount(rate * horizon)} after {amount(horizon)}x growth" + (" (assumed)" if assumed else "")
         over = f"{later} rows" + (f" ({rows} would do at today's peak)" if rows != later else "")
         keys = _keys_of(scheme, bench.population, entity_rate.row)
+        refused = bench.workload.conflicts.get(name, 0.0)
+        by_log = f" where {percent(refused)} of the attempts get 412, as in the log" if cycle > _assumed(bench) else ""
         named = "" if keys is None else f", '{keys[0]}' | '{keys[1]}',"
         message = (
             f"'{name}' reads, changes and writes one entity{named} {when}; {amount(most)}/s are served under any key "
-            f"(a read and a write take {amount(now.cycle_ms)} ms): divide the counter over {over}, and add them up "
-            "when it is read"
+            f"(a read and a write take {amount(now.cycle_ms)} ms{by_log}): divide the counter over {over}, and add "
+            "them up when it is read"
         )
         texts = tuple(text for text in keys or () if text)
         severity = rate * horizon / most
         out.append(Violation("hot-entity-contention", message, rate, most, "commits/s", severity, assumed, texts))
     return tuple(out)
+
+
+def _assumed(bench: Bench) -> float:
+    """Milliseconds of a read and a write, as the limits say."""
+    return contention(0.0, bench.limits).cycle_ms
 
 
 def _keys_of(scheme: KeyScheme, population: Population, row: int | None) -> tuple[str, str] | None:
@@ -148,7 +167,7 @@ def entity_breaks(bench: Bench) -> tuple[Break, ...]:
     """Where growth of the rate ends for one entity: at the commits that it can take."""
     out = []
     for name, entity_rate in entity_rates(bench).items():
-        now = contention(entity_rate.hottest_per_s, bench.limits)
+        now = contention(entity_rate.hottest_per_s, bench.limits, cycle_ms=entity_rate.cycle_ms)
         if now.load > 0:
             most = now.commits_per_s_served
             factor = most / now.rate_per_s

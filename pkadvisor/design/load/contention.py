@@ -81,17 +81,19 @@ class Contention:
         return tuple(terms_of_load)
 
 
-def contention(rate_per_s: float, limits: Limits, *, shards: int = 1, reads_per_s: float = 0.0) -> Contention:
+def contention(
+    rate_per_s: float, limits: Limits, *, shards: int = 1, reads_per_s: float = 0.0, cycle_ms: float = 0.0
+) -> Contention:
     """Updates at ``rate_per_s`` of one value that is kept as the sum of ``shards`` entities (1: the value itself).
 
     Derived: a commit is possible once per read + write, so at most n/R a second; with Poisson commits an attempt meets
     no other commit of its entity within R with probability e^(−λR/n). Commits of one entity keep apart, which blocks a
     larger share of the time, up to λR/n: :func:`attempts_at_most` is the bound from that side. A read of the total
-    reads every shard.
+    reads every shard. ``cycle_ms``: a read and a write take so long where a log shows it, else as the limits say.
     """
     if not (0 <= rate_per_s < math.inf and 0 <= reads_per_s < math.inf and shards >= 1):
         raise ValueError("rates must be finite and at least 0, shards at least 1")
-    cycle = _cycle_ms(limits)
+    cycle = cycle_ms or _cycle_ms(limits)
     load = rate_per_s * cycle / 1000 / shards
     attempts = math.exp(load) if load < 1 else None
     most = shards * 1000 / cycle
@@ -116,21 +118,30 @@ def attempts_at_most(load: float) -> float:
     return 1 / (1 - load) if load < 1 else math.inf
 
 
-def sharded_counter(rate_per_s: float, limits: Limits, *, reads_per_s: float = 0.0) -> Contention:
+def sharded_counter(
+    rate_per_s: float, limits: Limits, *, reads_per_s: float = 0.0, cycle_ms: float = 0.0
+) -> Contention:
     """The smallest number of shards n ≥ λR / 0.5 whose entities can also be spread over the partitions they need.
 
     A read of the total reads every shard, so reads beyond what one entity takes are infeasible with any n, and updates
     beyond half the account's requests too; then the result names what binds.
     """
-    load = contention(rate_per_s, limits).load
+    load = contention(rate_per_s, limits, cycle_ms=cycle_ms).load
     shards = max(1, math.ceil(round(load / COMFORTABLE_LOAD, 9)))
-    contended = contention(rate_per_s, limits, shards=shards, reads_per_s=reads_per_s)
+    contended = contention(rate_per_s, limits, shards=shards, reads_per_s=reads_per_s, cycle_ms=cycle_ms)
     room = _capacity(limits) - reads_per_s
     if contended.partitions <= shards or room <= 0:
         return contended
     # Each shard alone in its partition takes the reads of the total and its part of the updates.
     tried = contended.entities_per_s - reads_per_s * shards
-    return contention(rate_per_s, limits, shards=math.ceil(round(tried / room, 9)), reads_per_s=reads_per_s)
+    shards = math.ceil(round(tried / room, 9))
+    return contention(rate_per_s, limits, shards=shards, reads_per_s=reads_per_s, cycle_ms=cycle_ms)
+
+
+def cycle_ms_of_conflicts(rate_per_s: float, conflicts: float) -> float:
+    """How long a read and a write of an entity take where a share of the attempts to change it conflict: by the same
+    law, of e^load attempts for a commit."""
+    return -1000 * math.log(1 - conflicts) / rate_per_s if rate_per_s > 0 and conflicts < 1 else 0.0
 
 
 def _capacity(limits: Limits) -> float:

@@ -113,6 +113,7 @@ def observe(
         instances=log.instances,
         came=log.came,
         absent=log.absent,
+        conflicts=log.conflicts,
         read_whole=log.read_whole if any(c.address or c.pk_equal for c in traffic.classes) else {},
         minutes=log.minutes,
         logged=rates,
@@ -177,6 +178,7 @@ class _LoggedClasses:
     busy: dict[str, BusyRequests] = field(default_factory=dict)
     came: dict[str, Sequence[int]] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)
+    conflicts: dict[str, float] = field(default_factory=dict)
     read_whole: dict[str, dict[str, float]] = field(default_factory=dict)
     logged: dict[str, QueryClass] = field(default_factory=dict)
     lent: set[str] = field(default_factory=set)
@@ -225,6 +227,7 @@ class _LoggedClasses:
             )
         name = query.name
         if class_traffic.conflicts:
+            self.conflicts[name] = class_traffic.conflicts
             self.notes.append(
                 f"'{name}': {percent(class_traffic.conflicts)} of its attempts got 412, so it reads, changes and "
                 "writes under If-Match; its rate is that of the others"

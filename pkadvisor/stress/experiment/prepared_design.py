@@ -348,7 +348,7 @@ def conflicting_updates(bench: Bench) -> dict[str, str]:
     """The classes that read, change and write one entity so often that their writes conflict, each in words."""
     out = {}
     for name, entity_rate in entity_rates(bench).items():
-        contended = contention(entity_rate.hottest_per_s, bench.limits)
+        contended = contention(entity_rate.hottest_per_s, bench.limits, cycle_ms=entity_rate.cycle_ms)
         attempts = contended.attempts_per_commit
         if attempts is None or attempts >= CONFLICTING:
             often = "not all can commit" if attempts is None else f"a commit takes {amount(attempts)} attempts"

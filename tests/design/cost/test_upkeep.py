@@ -248,6 +248,24 @@ def test_growth_ends_where_one_entity_cannot_commit_more() -> None:
     assert whole.break_cause == "commits of one entity by add"
 
 
+@pytest.mark.parametrize(
+    ("conflicts", "limit"), [(0.0, 51.62), (0.05, 51.62), (0.2, 22.23), (0.5, 7.156), (0.6, 5.413)]
+)
+def test_conflicts_of_a_log_tell_how_long_a_read_and_a_write_take(conflicts: float, limit: float) -> None:
+    """8/s on one entity: e^load attempts a commit are 1 ÷ (1 - conflicts), so that 0.62 x 8 ÷ load can be served;
+    fewer conflicts than by the assumed latencies (1 - e^-0.096 = 9 %) tell nothing."""
+    bench = counter(1, 8, FLAT)
+    logged = replace(bench, workload=replace(bench.workload, conflicts={"add": conflicts}))
+    scheme = KeyScheme(parse_key("{name}_{pad(shard,3)}", ""))
+    (found,) = entity_breaks(logged)
+    assert found.limit == pytest.approx(limit, rel=0.001)
+    broken = [v for v in estimate(scheme, logged).violations if v.code == "hot-entity-contention"]
+    assert [v.message.count("50 % of the attempts get 412, as in the log") for v in broken if conflicts == 0.5] == (
+        [1] if conflicts == 0.5 else []
+    )
+    assert bool(broken) == (limit < 8)
+
+
 def test_updates_that_name_no_entity_are_not_taken_for_one() -> None:
     bench = counter(5, 780, FLAT)
     asked = replace(query("put", None, rate=780, operation=Operation.UPSERT), read_modify_write=True)
