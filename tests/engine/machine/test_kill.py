@@ -90,6 +90,7 @@ class Told:
                 yield f"turn {turn}: of the group {step.number} {len(there)} of {step.about} rows are there"
 
 
+@pytest.mark.heavy("writers run until they are killed: beside other work their start alone takes seconds of CPU")
 @pytest.mark.parametrize("first", sizes([0], range(0, DIRECTORIES, BLOCK), "simulation"))
 def test_every_acknowledged_write_survives_kill_9(first: int, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
