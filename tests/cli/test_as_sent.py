@@ -13,15 +13,21 @@ PROPERTY = "OrderId eq '{row}'"
 WHOLE, BOUNDED = "RowKey eq '{row}'", "RowKey ge '{row}' and RowKey lt '{row}~'"
 
 
+def orders(folder: Path) -> list[tuple[str, str]]:
+    """The keys of 2,000 orders of four tenants, written as an export."""
+    keys = [(f"t{n % 4}", f"ORD-{n:05}") for n in range(2_000)]
+    rows = ["PartitionKey,RowKey,Tenant,OrderId,Total", *(f"{p},{r},{p},{r},{n}" for n, (p, r) in enumerate(keys))]
+    (folder / "orders.csv").write_text("\n".join(rows) + "\n")
+    return keys
+
+
 @pytest.mark.parametrize(("asked", "told"), [(PROPERTY, True), (WHOLE, False), (BOUNDED, False)])
 @pytest.mark.parametrize("designed", [False, True])
 def test_a_query_by_a_property_that_the_row_key_holds_reads_the_partition(
     asked: str, told: bool, designed: bool, run: Run, tmp_path: Path
 ) -> None:
     """Ten requests a second, nine of which read all 500 rows of one of four partitions: the filter is to be changed."""
-    keys = [(f"t{n % 4}", f"ORD-{n:05}") for n in range(2_000)]
-    rows = ["PartitionKey,RowKey,Tenant,OrderId,Total", *(f"{p},{r},{p},{r},{n}" for n, (p, r) in enumerate(keys))]
-    (tmp_path / "orders.csv").write_text("\n".join(rows) + "\n")
+    keys = orders(tmp_path)
     lines = []
     for n in range(1_000):
         partition, row = keys[n * 7 % 2_000]
@@ -48,9 +54,7 @@ def test_a_query_by_a_property_that_the_row_key_holds_reads_the_partition(
 
 def test_what_other_requests_load_is_added_to_those_that_name_no_row_key(run: Run, tmp_path: Path) -> None:
     """Ten requests a second read 500 rows of one of four partitions; four lists a second read those of one."""
-    keys = [(f"t{n % 4}", f"ORD-{n:05}") for n in range(2_000)]
-    rows = ["PartitionKey,RowKey,Tenant,OrderId,Total", *(f"{p},{r},{p},{r},{n}" for n, (p, r) in enumerate(keys))]
-    (tmp_path / "orders.csv").write_text("\n".join(rows) + "\n")
+    keys = orders(tmp_path)
     lines = []
     for n in range(1_000):
         partition, row = keys[n * 7 % 2_000]

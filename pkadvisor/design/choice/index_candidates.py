@@ -24,7 +24,7 @@ from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, isolating_lea
 from pkadvisor.design.keys.transforms import Hash, Literal, Part, Time
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
-from pkadvisor.design.load.identifiers import identities, told
+from pkadvisor.design.load.identifiers import identities, properties_told
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, reached
 from pkadvisor.design.rows.fronts import write_fronts
@@ -195,7 +195,9 @@ def _telling(known: Sequence[Part], main: Key, ground: KeyGround) -> list[Part]:
     if these are the whole table, or all its values were counted. A time is no proof: two things may happen at once.
     """
     population = ground.population
-    there = {n for part in known for n in part.properties if part.reads_case(n)} | told(atoms_of(known), population)
+    there = {n for part in known for n in part.properties if part.reads_case(n)} | properties_told(
+        atoms_of(known), population
+    )
     every = [*variable(main.partition), *variable(main.row)]
     by_name: dict[tuple[str, ...], Part] = {}
     for part in every:

@@ -22,7 +22,7 @@ from pkadvisor.design.keys.transforms import (
     Ticks,
 )
 from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, collides, decides, missing_identifiers, told
+from pkadvisor.design.load.identifiers import NOT_IN_USE, InUse, collides, decides, missing_identifiers, properties_told
 from pkadvisor.design.load.widths import SPARE, lifetime_s, named_like_identifier, named_like_measure, width_of
 from pkadvisor.design.rows.arrivals import tells_arrival
 from pkadvisor.design.rows.atoms import atoms_of
@@ -289,7 +289,7 @@ def _unique_in_sample(partition: list[Part], row: list[Part], ground: KeyGround)
     if population.surplus(atoms) == 0:
         return row
     parts = (*partition, *row)
-    used = {n for part in parts for n in part.properties if part.reads_case(n)} | told(atoms, population)
+    used = {n for part in parts for n in part.properties if part.reads_case(n)} | properties_told(atoms, population)
     changing = unfit(ground)
     spare = [n for n in population.types if n not in used and n not in changing and _identifies(n, population)]
     fixed = [n for d in ground.reading() for n in d.conditions.equal]

@@ -6,15 +6,13 @@ property in place of the RowKey reads the whole partition, whatever the keys are
 
 from __future__ import annotations
 
-from pkadvisor.design.cost.class_cost import class_cost
+from pkadvisor.design.cost.cost import put_down
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Bench, CostEstimate
-from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import key_texts
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.list_values import list_part
-from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.documents.part import NAMES_NO_ROW_KEY
 from pkadvisor.lazy import Floats, np
 from pkadvisor.numbers import amount, percent, ratio
@@ -116,10 +114,7 @@ def _hottest(
 ) -> float:
     """Entities/s of the hottest partition of a template when ``per_s`` of the requests of a class are sent as logged,
     so that each reads its ``rows`` of a partition, or those of every partition of a ``table``."""
-    schedule = schedule_of(bench.workload, bench.population)
-    loads = LoadMap(bench.population, schedule)
-    for each in bench.demands:
-        class_cost(each, current.scheme, bench, current.transactions, loads.of(each.query.name))
+    loads, _, _ = put_down(current.scheme, bench)
     ids, count = bench.population.groups(atoms_of(partition))
     total = loads.at_peaks(partition)
     of_class = loads.by_class(partition).get(loads.columns[demand.query.name], np.zeros(count))

@@ -65,7 +65,7 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
     changing = [d for d in named if d.query.read_modify_write and not d.query.analytic]
     if not changing:
         return {}
-    return _entity_rates(changing, bench, _assumed(bench))
+    return _entity_rates(changing, bench, _assumed_cycle_ms(bench))
 
 
 @remembered(
@@ -136,7 +136,11 @@ def contended(scheme: KeyScheme, bench: Bench) -> tuple[Violation, ...]:
         over = f"{later} rows" + (f" ({rows} would do at today's peak)" if rows != later else "")
         keys = _keys_of(scheme, bench.population, entity_rate.row)
         refused = bench.workload.conflicts.get(name, 0.0)
-        by_log = f" where {percent(refused)} of the attempts get 412, as in the log" if cycle > _assumed(bench) else ""
+        by_log = (
+            f" where {percent(refused)} of the attempts get 412, as in the log"
+            if cycle > _assumed_cycle_ms(bench)
+            else ""
+        )
         named = "" if keys is None else f", '{keys[0]}' | '{keys[1]}',"
         message = (
             f"'{name}' reads, changes and writes one entity{named} {when}; {amount(most)}/s are served under any key "
@@ -149,7 +153,7 @@ def contended(scheme: KeyScheme, bench: Bench) -> tuple[Violation, ...]:
     return tuple(out)
 
 
-def _assumed(bench: Bench) -> float:
+def _assumed_cycle_ms(bench: Bench) -> float:
     """Milliseconds of a read and a write, as the limits say."""
     return contention(0.0, bench.limits).cycle_ms
 

@@ -106,7 +106,9 @@ def _telling(shares: Mapping[Atom, float], population: Population) -> list[Atom]
     return [
         one
         for one, share in shares.items()
-        if share >= FOUND or population.distinct((one,)) > STATES_MOST or population.counts((one,)).max() < rows_least
+        if share >= FOUND
+        or population.distinct((one,)) > STATES_MOST
+        or population.counts((one,)).max(initial=0) < rows_least
     ]
 
 

@@ -17,6 +17,9 @@ from pkadvisor.values import dataclass
 SERVED_LOAD = 0.62
 """Updates in one read-and-write cycle of an entity, up to which a client that tries 16 times gives up one
 in a hundred at the most: measured on the simulated store."""
+CYCLE_MS_MOST = 1000.0
+"""How long a read and a write of an entity may take over a network at the most: assumed. Conflicts that would need
+longer come of writers that meet now and then, not of a steady rate."""
 COMFORTABLE_LOAD = 0.5
 """Updates that may fall into one read-and-write cycle of an entity, where shards are counted: assumed. At it an update
 takes e^0.5 = 1.6 attempts."""
@@ -140,8 +143,11 @@ def sharded_counter(
 
 def cycle_ms_of_conflicts(rate_per_s: float, conflicts: float) -> float:
     """How long a read and a write of an entity take where a share of the attempts to change it conflict: by the same
-    law, of e^load attempts for a commit."""
-    return -1000 * math.log(1 - conflicts) / rate_per_s if rate_per_s > 0 and conflicts < 1 else 0.0
+    law, of e^load attempts for a commit. 0 where a steady rate does not explain them."""
+    if rate_per_s <= 0 or conflicts >= 1:
+        return 0.0
+    cycle_ms = -1000 * math.log(1 - conflicts) / rate_per_s
+    return cycle_ms if cycle_ms <= CYCLE_MS_MOST else 0.0
 
 
 def _capacity(limits: Limits) -> float:

@@ -250,7 +250,7 @@ def decides(atoms: Sequence[Atom], key: Key | None) -> bool:
     return all(part.atom in atoms or values.issuperset(part.properties) for part in (*key.partition, *key.row))
 
 
-def told(atoms: Sequence[Atom], population: Population) -> set[str]:
+def properties_told(atoms: Sequence[Atom], population: Population) -> set[str]:
     """The properties whose values the atoms of a key tell; the lower case tells those of which no two texts at hand
     differ in case alone."""
     out = {atom[1] for atom in atoms if atom[0] == "p"}
@@ -274,7 +274,7 @@ def missing_identifiers(
     where only a sample is at hand and one makes the rows unique, else where entities are expected to share that time.
     """
     population = bench.population
-    used = told(atoms, population)
+    used = properties_told(atoms, population)
     declared = identities(bench)
     missing: list[str] = []
     changing = {name for d in bench.demands for name in d.query.sets}
@@ -287,7 +287,7 @@ def missing_identifiers(
     here = {*used, *missing}
     if ("s",) not in atoms and any(here <= group for group in shared_values(bench)):
         missing += [name for name in spare() if name not in here][:1]
-    lasting = told([atom for atom in atoms if not tells_arrival(atom, population)], population)
+    lasting = properties_told([atom for atom in atoms if not tells_arrival(atom, population)], population)
     unused = [name for name in in_use.identifiers if name not in used]
     if (
         unused

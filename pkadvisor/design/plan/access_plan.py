@@ -274,9 +274,9 @@ def fixing(
 
 def _operands(part: Part, wanted: Conditions) -> tuple[tuple[tuple[str, Operand | Choice], ...], tuple[str, ...]]:
     """(an operand for each property of a part that is fixed, which of them are choices)."""
-    told = {**wanted.folded, **wanted.equal}
-    chosen = tuple(n for n in part.properties if n not in told)
-    return tuple((n, Choice(n) if n in chosen else told[n]) for n in part.properties), chosen
+    operands = {**wanted.folded, **wanted.equal}
+    chosen = tuple(n for n in part.properties if n not in operands)
+    return tuple((n, Choice(n) if n in chosen else operands[n]) for n in part.properties), chosen
 
 
 def _asks_for_all_of(part: Part, wanted: Conditions, context: Context) -> bool:

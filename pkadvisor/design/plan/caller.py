@@ -144,8 +144,8 @@ class Caller:
         A logged write names a whole key. What that key told of a time, its period, is no condition either.
         """
         one = plan.via == 0 and plan.point and not plan.several
-        told = self.conditions
-        return one and set(plan.unserved) <= {*told.equal, *told.folded, *told.one_period}
+        wanted = self.conditions
+        return one and set(plan.unserved) <= {*wanted.equal, *wanted.folded, *wanted.one_period}
 
     def _not_named(self, plan: Found) -> tuple[str, ...]:
         """What of the key of the entity the filter leaves open; the conditions to compare where it leaves nothing."""

@@ -280,9 +280,7 @@ def _table(
         if broken is not None and label != CURRENT:
             raise UsageError(f"{scheme.text} cannot be stored: {broken.message}", where=section.table)
         if broken is not None and len(run) > 1 and not _storable(scheme, bench):
-            left_out += (
-                f"current, {scheme.text}, does not run, because the store would not take it: {broken.message}",
-            )
+            left_out += (f"current, {scheme.text}, does not run, because {ILLEGAL[broken.code]}",)
             continue
         designs.append(Design(label, scheme, current, small, each.refused))
     return DesignedTable(section, bench, sample, tuple(designs), left_out)
@@ -312,8 +310,12 @@ def _beside(schemes: Sequence[KeyScheme], bench: Bench) -> tuple[str, ...]:
     return (said,) if shared else ()
 
 
-ILLEGAL = ("not-unique", "illegal-characters", "key-too-long")
-"""Violations of keys that no store would take."""
+ILLEGAL = {
+    "not-unique": "entities share a key, and the store would keep one of them",
+    "illegal-characters": "some keys hold characters that the store refuses",
+    "key-too-long": "some keys are longer than the store takes",
+}
+"""Violations of keys that no store would take, in words that show no key."""
 
 
 def _storable(scheme: KeyScheme, bench: Bench) -> bool:

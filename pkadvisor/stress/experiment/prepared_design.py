@@ -167,6 +167,10 @@ def prepare(table: DesignedTable, design: Design, request: StressRequest, limits
         seed=request.seed,
     )
     load, of_load = load_of_design(table, programs, request, round(request.longest_s * SECOND))
+    grown = grown_by(table.bench.workload, request.growth_months) if request.growth_months else Grown()
+    of_load = (*grown.notes, *of_load)
+    if grown.rates != 1 and not isinstance(load, WorkloadLoad):
+        of_load = (f"{request.load}: requests come at its own rates, which --growth does not raise", *of_load)
     population = table.bench.population
     load = without_luck(load, programs.demands, design.estimate, population)
     parts = sampled_parts(programs.demands, design.estimate, population)
@@ -178,7 +182,6 @@ def prepare(table: DesignedTable, design: Design, request: StressRequest, limits
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
-    grown = grown_by(table.bench.workload, request.growth_months) if request.growth_months else Grown()
     scripts, unscaled = script_tables(programs, limits, used, longest_ns(lengths), everyone, grown.rows_per_key)
     servers = server_names(request.servers)
     warm = warm_map(counted_load(lengths.warm, scripts, limits), limits, servers, options)

@@ -115,8 +115,7 @@ class WorkloadLoad:
             raise UsageError(f"'{spec.text}' is not the traffic of the declared classes", where="--load")
         wanted = _demands(bench, classes)
         grown = Grown() if months is None else grown_by(bench.workload, months)
-        notes = [*grown.notes]
-        notes += [f"{d.query.name}: no sampled entity has parameters for it, so it is never sent" for d in wanted
+        notes = [f"{d.query.name}: no sampled entity has parameters for it, so it is never sent" for d in wanted
                   if not len(d.instances)]  # fmt: skip
         usable = [d for d in wanted if len(d.instances)]
         steps, more = rates(bench, [d.query for d in usable], spec, duration_ns, weigh)

@@ -266,6 +266,13 @@ def test_conflicts_of_a_log_tell_how_long_a_read_and_a_write_take(conflicts: flo
     assert bool(broken) == (limit < 8)
 
 
+def test_conflicts_of_writers_that_meet_now_and_then_are_no_steady_rate() -> None:
+    """Half of the attempts at 0.2/s would need a read and a write of 3.5 s."""
+    bench = counter(1, 0.2, FLAT)
+    logged = replace(bench, workload=replace(bench.workload, conflicts={"add": 0.5}))
+    assert entity_breaks(logged) == entity_breaks(bench)
+
+
 def test_updates_that_name_no_entity_are_not_taken_for_one() -> None:
     bench = counter(5, 780, FLAT)
     asked = replace(query("put", None, rate=780, operation=Operation.UPSERT), read_modify_write=True)

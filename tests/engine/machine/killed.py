@@ -2,16 +2,17 @@
 
     python -m tests.engine.machine.killed
 
-For each line of its input (turn, directory, file of notes, durability and replicas, with tabs between) a process is
-forked that opens the store, and its number is printed; ``ended`` when it is dead. The process adds lines to the file of
-notes, each at once and in one piece: ``open`` when the store serves, then the number of each write whose
-acknowledgement came. What a write of a number is follows from turn and number alone.
+For each line of its input (turn, directory, file of notes, durability, replicas and seconds between rounds of writes,
+with tabs between) a process is forked that opens the store, and its number is printed; ``ended`` when it is dead. The
+process adds lines to the file of notes, each at once and in one piece: ``open`` when the store serves, then the number
+of each write whose acknowledgement came. What a write of a number is follows from turn and number alone.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -124,7 +125,7 @@ async def rearrange(store: EmbeddedStore, chance: Random) -> None:
         await leader.order(action)
 
 
-def work(store: EmbeddedStore, turn: int, say: Callable[[str], None]) -> None:
+def work(store: EmbeddedStore, turn: int, say: Callable[[str], None], pause_s: float) -> None:
     """Writes until the end comes, while ranges are split and merged."""
     chance = Random(f"ranges {turn}")
 
@@ -138,9 +139,10 @@ def work(store: EmbeddedStore, turn: int, say: Callable[[str], None]) -> None:
             say(str(steps[0].number) if outcome.ok else f"refused {steps[0]} {outcome}")
         else:
             store.run_all([rearrange(store, chance), *(one(step) for step in steps)])
+        time.sleep(pause_s)
 
 
-def live(turn: int, directory: str, notes: str, durability: str, replicas: int) -> None:
+def live(turn: int, directory: str, notes: str, durability: str, replicas: int, pause_s: float) -> None:
     """The life of one process."""
     descriptor = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
@@ -152,7 +154,7 @@ def live(turn: int, directory: str, notes: str, durability: str, replicas: int) 
         if not turn:
             store.execute(CreateTable(TABLE))
         say("open")
-        work(store, turn, say)
+        work(store, turn, say, pause_s)
     except BaseException:
         say("refused: " + traceback.format_exc().replace("\n", " | "))
 
@@ -160,10 +162,10 @@ def live(turn: int, directory: str, notes: str, durability: str, replicas: int) 
 def main() -> None:
     """See the top of this file."""
     for line in sys.stdin:
-        turn, directory, notes, durability, replicas = line.split("\t")
+        turn, directory, notes, durability, replicas, pause_s = line.split("\t")
         process = os.fork()
         if not process:
-            live(int(turn), directory, notes, durability, int(replicas))
+            live(int(turn), directory, notes, durability, int(replicas), float(pause_s))
             os._exit(1)
         os.write(1, f"{process}\n".encode())
         os.waitpid(process, 0)
